@@ -1,0 +1,76 @@
+"""Both ends of `PI_FABRIC_THINKING_BOUNDS`: what a parent writes and how strictly a child reads it; it starts nothing."""
+
+import json
+from collections.abc import Mapping
+from typing import Any, Final, NoReturn
+
+from guest_api.bounds import UNBOUNDED, Bounds, BoundsError, narrow, parse_bounds, serialise_bounds
+
+VARIABLE: Final = "PI_FABRIC_THINKING_BOUNDS"
+JSON_WHITESPACE: Final = " \t\r\n"
+LONGEST_VALUE_CHARACTERS: Final = 1024
+"""The longest honest value has 33; anything far beyond is refused before it is parsed."""
+
+
+class InheritedBoundsError(ValueError):
+    """The variable holds something else than bounds: loading the configuration fails."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(f"environment variable {VARIABLE}: {reason}")
+        self.reason = reason
+
+
+def write_bounds(bounds: Bounds) -> str | None:
+    """The variable's value for a child with these bounds; None: it must not be set at all.
+
+    Seed: thinking:child:export, thinking:child:unbounded-unchanged
+    """
+    return serialise_bounds(bounds)
+
+
+def read_bounds(value: str | None) -> Bounds:
+    """The bounds a parent handed down; unset, blank and `{}` all mean no bounds.
+
+    Raises: InheritedBoundsError: anything but one JSON object with `min` and `max` at most once each.
+    Seed: thinking:child:malformed-env, thinking:child:env-unset
+    """
+    if value is None or not value.strip(JSON_WHITESPACE):
+        return UNBOUNDED
+    if len(value) > LONGEST_VALUE_CHARACTERS:
+        raise InheritedBoundsError(f"{len(value)} characters; {LONGEST_VALUE_CHARACTERS} is the most that is read")
+    try:
+        decoded = json.loads(value, object_pairs_hook=_without_repeats, parse_constant=_refuse_constant)
+        return parse_bounds(decoded, VARIABLE)
+    except BoundsError as error:
+        raise InheritedBoundsError(str(error).removeprefix(f"{VARIABLE}: ").removeprefix(VARIABLE)) from None
+    except (ValueError, RecursionError) as error:
+        raise InheritedBoundsError(f'{error}; wanted JSON such as {{"min":"low","max":"high"}}') from None
+
+
+def inherited_bounds(environment: Mapping[str, str]) -> Bounds:
+    """What this process inherited.
+
+    Raises: InheritedBoundsError: the variable is malformed.
+    """
+    return read_bounds(environment.get(VARIABLE))
+
+
+def for_child(caller: Bounds, wanted: Bounds | None) -> Bounds:
+    """The effective bounds of a child of `caller` that asks for `wanted` (None: all of the caller's).
+
+    Raises: WiderBoundsError: before anything was launched.
+    """
+    return caller if wanted is None else narrow(caller, wanted)
+
+
+def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in found:
+            raise ValueError(f"key {key!r:.40} stands twice")
+        found[key] = value
+    return found
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not JSON")
