@@ -1,4 +1,4 @@
-"""Both ends of `PI_FABRIC_THINKING_BOUNDS`: what a parent writes and how strictly a child reads it; it starts nothing."""
+"""Both ends of `PI_FABRIC_THINKING_BOUNDS`: what a parent writes and how strictly a child reads it; no processes."""
 
 import json
 from collections.abc import Mapping
