@@ -4,14 +4,12 @@ Invariant: a schema is data from a stranger: nothing it names is ever fetched, a
 Attacked by `tests/host_bridge/test_arguments.py`.
 """
 
-import difflib
-import json
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping
 from typing import Any, Final, NoReturn
 
-SHOWN_CHARACTERS: Final = 80
-"""How much of an offending value a message quotes."""
+from host_bridge.argument_errors import Problem, closest, show
+
 SHOWN_PROBLEMS: Final = 20
 """One line per problem, but a list of 10 000 bad items must not become 10 000 lines."""
 SHOWN_NAMES: Final = 12
@@ -19,13 +17,13 @@ KEPT_SCHEMAS: Final = 4096
 """Compiled schemas kept; a compiled schema of a real tool is about 10 kB."""
 
 _KINDS: Final = {
-    "string": "a string",
-    "integer": "an integer",
+    "string": "text",
+    "integer": "a whole number",
     "number": "a number",
     "boolean": "true or false",
-    "null": "null",
+    "null": "nothing",
     "array": "a list",
-    "object": "an object",
+    "object": "a dict",
 }
 
 
@@ -38,7 +36,7 @@ class SchemaLibraryMissingError(SchemaUnusableError):
 
 
 class SchemaValidator:
-    """Compiled schemas by identity: each is compiled once, whoever asks."""
+    """`argument_errors.ArgumentValidator` for JSON Schema; each schema is compiled once, whoever asks."""
 
     def __init__(self) -> None:
         self._compiled: OrderedDict[int, tuple[object, Any]] = OrderedDict()
@@ -62,23 +60,27 @@ class SchemaValidator:
         self._keep(schema, compiled)
         return compiled
 
-    def problems(self, schema: Mapping[str, Any] | None, arguments: object) -> list[str]:
-        """What is wrong with `arguments`, one line each (field, got, want, closest name); empty: they fit.
+    def problems(self, schema: Mapping[str, Any] | None, arguments: object) -> list[Problem]:
+        """What is wrong with `arguments`; empty: they fit. An unusable schema is itself a problem: its tool is refused.
 
-        Raises: SchemaUnusableError: the schema itself is unusable; the caller refuses the call by the tool's name.
+        Raises: nothing.
         """
         if schema is None:
-            return [] if isinstance(arguments, dict) else [f"arguments: got {_shown(arguments)}, want an object"]
-        lines: list[str] = []
+            return [] if isinstance(arguments, dict) else [Problem("", show(arguments), "a dict")]
+        try:
+            return self._problems(schema, arguments)
+        except SchemaUnusableError as error:
+            return [Problem("", "a call", f"a tool with a usable input schema; this one's is not: {error}")]
+
+    def _problems(self, schema: Mapping[str, Any], arguments: object) -> list[Problem]:
+        found: dict[str, Problem] = {}
         for error in self.compile(schema).iter_errors(arguments):
-            for line in _lines(error, schema):
-                if line not in lines:
-                    lines.append(line)
-            if len(lines) > SHOWN_PROBLEMS:
-                del lines[SHOWN_PROBLEMS:]
-                lines.append("(and more)")
-                break
-        return lines
+            for problem in _explain(error, schema):
+                found.setdefault(problem.line(), problem)
+            if len(found) > SHOWN_PROBLEMS:
+                kept = list(found.values())[:SHOWN_PROBLEMS]
+                return [*kept, Problem("", "more problems than these", "none")]
+        return list(found.values())
 
     def _keep(self, schema: object, compiled: object) -> None:
         # The schema itself is kept beside its result, so that its id cannot be given to another object.
@@ -87,29 +89,18 @@ class SchemaValidator:
             self._compiled.popitem(last=False)
 
 
-_shared: Final = SchemaValidator()
-
-
-def problems(schema: Mapping[str, Any] | None, arguments: object) -> list[str]:
-    """`SchemaValidator.problems` of the process-wide validator.
-
-    Raises: SchemaUnusableError: the schema is unusable.
-    """
-    return _shared.problems(schema, arguments)
-
-
 def _compile(schema: Mapping[str, Any]) -> Any:
     try:
         import jsonschema_rs
     except ImportError:
         raise SchemaLibraryMissingError(
-            "checking arguments needs the extra `schema`: pip install 'pi-fabric-py[schema]'"
+            "checking it needs the extra `schema`: pip install 'pi-fabric-py[schema]'"
         ) from None
     try:
         # The library's own default would fetch: a schema must never make this process open anything.
         return jsonschema_rs.validator_for(dict(schema), retriever=_refuse)
     except RecursionError:
-        raise SchemaUnusableError("the schema is nested too deeply") from None
+        raise SchemaUnusableError("it is nested too deeply") from None
     except Exception as error:
         raise SchemaUnusableError(_first_line(str(getattr(error, "message", error)))) from None
 
@@ -118,46 +109,47 @@ def _refuse(uri: str) -> NoReturn:
     raise ValueError(f"a schema may not point to {uri}: nothing outside the schema is read")
 
 
-def _lines(error: Any, schema: Mapping[str, Any]) -> Iterable[str]:
+def _explain(error: Any, schema: Mapping[str, Any]) -> Iterable[Problem]:
     where = _path(error.instance_path)
     kind = error.kind
-    keyword = kind.name
-    if keyword == "required":
-        field = _path([*error.instance_path, kind.property])
-        wanted = _wanted(_property(_subschema(schema, error.schema_path[:-1]), kind.property))
-        return [f"{field}: got nothing, want {wanted}"]
-    if keyword in ("additionalProperties", "unevaluatedProperties"):
-        known = _property_names(_subschema(schema, error.schema_path[:-1]))
-        return [_unknown(_path([*error.instance_path, name]), name, known) for name in kind.unexpected]
-    if keyword == "type":
-        return [f"{where}: got {_shown(error.instance)}, want {_either(_KINDS.get(t, t) for t in kind.types)}"]
-    if keyword == "enum":
-        options = [_quoted(option) for option in kind.options]
-        return [
-            f"{where}: got {_shown(error.instance)}, want {_either(options)}{_closest(error.instance, kind.options)}"
-        ]
-    if keyword == "const":
-        return [f"{where}: got {_shown(error.instance)}, want {_quoted(kind.expected_value)}"]
-    if keyword in ("anyOf", "oneOf"):
-        return _branches(error, schema, where)
-    if keyword == "propertyNames":
-        return [f"{where}: a name is not allowed: {_first_line(kind.error.message)}"]
-    return [f"{where}: got {_shown(error.instance)}, want {_rule(kind)}"]
+    got = show(error.instance)
+    match kind.name:
+        case "required":
+            field = _path([*error.instance_path, kind.property])
+            wanted = _wanted(_property(_subschema(schema, error.schema_path[:-1]), kind.property))
+            return [Problem(field, "nothing", wanted)]
+        case "additionalProperties" | "unevaluatedProperties":
+            known = _property_names(_subschema(schema, error.schema_path[:-1]))
+            given = error.instance if isinstance(error.instance, dict) else {}
+            return [_unknown([*error.instance_path, name], name, given, known) for name in kind.unexpected]
+        case "type":
+            return [Problem(where, got, _either(_KINDS.get(name, name) for name in kind.types))]
+        case "enum":
+            return [Problem(where, got, _one_of(kind.options), closest(error.instance, _texts(kind.options)))]
+        case "const":
+            return [Problem(where, got, show(kind.expected_value))]
+        case "anyOf" | "oneOf":
+            return _branches(error, schema, where)
+        case "propertyNames":
+            return [Problem(where, got, f"fields with allowed names: {_first_line(kind.error.message)}")]
+        case _:
+            return [Problem(where, got, _rule(kind))]
 
 
-def _branches(error: Any, schema: Mapping[str, Any], where: str) -> list[str]:
+def _branches(error: Any, schema: Mapping[str, Any], where: str) -> Iterable[Problem]:
     """The alternative that came closest speaks; when none fits even in kind, the kinds are listed."""
     context = getattr(error.kind, "context", None) or []
     fitting = [branch for branch in context if branch and not any(_is_other_kind(inner, error) for inner in branch)]
     if fitting and (error.kind.name != "oneOf" or len(fitting) == 1):
         nearest = min(fitting, key=len)
-        return [line for inner in nearest for line in _lines(inner, schema)]
+        return [problem for inner in nearest for problem in _explain(inner, schema)]
     alternatives = _subschema(schema, error.schema_path)
-    wanted = [_wanted(option) for option in alternatives] if isinstance(alternatives, list) else []
-    text = _either(dict.fromkeys(wanted)) if wanted else "one of the allowed forms"
+    options = alternatives if isinstance(alternatives, list) else []
+    text = _either(dict.fromkeys(_wanted(option) for option in options)) if options else "one of the allowed forms"
     if error.kind.name == "oneOf" and not all(context):
-        text = f"exactly one of {text}; it fits several"
-    return [f"{where}: got {_shown(error.instance)}, want {text}"]
+        text = f"a value that fits only one of: {text}"
+    choices = [choice for option in options if isinstance(option, Mapping) for choice in _texts(option.get("enum"))]
+    return [Problem(where, show(error.instance), text, closest(error.instance, choices))]
 
 
 def _is_other_kind(inner: Any, outer: Any) -> bool:
@@ -178,8 +170,8 @@ def _rule(kind: Any) -> str:
         "maxItems": f"at most {value} items",
         "minProperties": f"at least {value} fields",
         "maxProperties": f"at most {value} fields",
-        "pattern": f"text that matches {value}",
-        "format": f"a {value}",
+        "pattern": f"text matching {value}",
+        "format": f"text in the form of a {value}",
         "multipleOf": f"a multiple of {value}",
         "uniqueItems": "items that all differ",
         "not": "something else",
@@ -189,31 +181,23 @@ def _rule(kind: Any) -> str:
     return rules.get(kind.name) or f"what the rule {kind.name} allows"
 
 
-def _unknown(field: str, name: str, known: list[str]) -> str:
+def _unknown(steps: list[str | int], name: str, given: Mapping[str, Any], known: list[str]) -> Problem:
     if not known:
-        return f"{field}: got an unknown name, want no further field"
-    shown = ", ".join(known[:SHOWN_NAMES]) + (" …" if len(known) > SHOWN_NAMES else "")
-    return f"{field}: got an unknown name, want one of {shown}{_closest(name, known)}"
-
-
-def _closest(value: object, options: Iterable[Any]) -> str:
-    if not isinstance(value, str):
-        return ""
-    names = [option for option in options if isinstance(option, str)]
-    folded = {name.casefold().replace("_", "").replace("-", ""): name for name in names}
-    same = folded.get(value.casefold().replace("_", "").replace("-", ""))
-    found = [same] if same else difflib.get_close_matches(value[:SHOWN_CHARACTERS], names, n=1)
-    return f" (closest: {found[0]})" if found else ""
+        return Problem(_path(steps), show(given.get(name)), "no such field")
+    names = ", ".join(known[:SHOWN_NAMES]) + (" …" if len(known) > SHOWN_NAMES else "")
+    # A field that was given is not what a misspelt one meant.
+    missing = [field for field in known if field not in given] or known
+    return Problem(_path(steps), show(given.get(name)), f"one of {names}", closest(name, missing))
 
 
 def _wanted(schema: Any) -> str:
     """What a subschema asks for, in a few words."""
     if not isinstance(schema, Mapping):
         return "a value"
-    if "enum" in schema and isinstance(schema["enum"], list):
-        return _either(_quoted(option) for option in schema["enum"])
+    if isinstance(schema.get("enum"), list):
+        return _one_of(schema["enum"])
     if "const" in schema:
-        return _quoted(schema["const"])
+        return show(schema["const"])
     kind = schema.get("type")
     if isinstance(kind, str):
         return _KINDS.get(kind, kind)
@@ -222,15 +206,24 @@ def _wanted(schema: Any) -> str:
     for keyword in ("anyOf", "oneOf"):
         if isinstance(schema.get(keyword), list):
             return _either(dict.fromkeys(_wanted(option) for option in schema[keyword]))
-    title = schema.get("title") or schema.get("$ref", "").rpartition("/")[2]
+    reference = schema.get("$ref")
+    title = schema.get("title") or (reference.rpartition("/")[2] if isinstance(reference, str) else "")
     return str(title) if title else "a value"
 
 
+def _one_of(options: Iterable[Any]) -> str:
+    shown = [show(option) for option in options]
+    if len(shown) == 1:
+        return shown[0]
+    return f"one of {', '.join(shown[:SHOWN_NAMES])}" + (" …" if len(shown) > SHOWN_NAMES else "")
+
+
 def _either(options: Iterable[str]) -> str:
-    names = list(options)
-    if len(names) > SHOWN_NAMES:
-        return f"one of {', '.join(names[:SHOWN_NAMES])} …"
-    return " or ".join(names) if len(names) < 3 else f"one of {', '.join(names)}"
+    return " or ".join(options)
+
+
+def _texts(options: Any) -> list[str]:
+    return [option for option in options if isinstance(option, str)] if isinstance(options, list) else []
 
 
 def _subschema(schema: Any, path: Iterable[str | int]) -> Any:
@@ -274,24 +267,7 @@ def _path(steps: Iterable[str | int]) -> str:
     text = ""
     for step in steps:
         text += f"[{step}]" if isinstance(step, int) else (f".{step}" if text else str(step))
-    return text or "arguments"
-
-
-def _shown(value: object) -> str:
-    if isinstance(value, dict):
-        return f"an object with {len(value)} fields" if value else "an empty object"
-    if isinstance(value, list):
-        return f"a list of {len(value)} items"
-    kind = {bool: "", type(None): "", str: " (string)", int: " (integer)", float: " (number)"}.get(type(value), "")
-    return f"{_quoted(value)}{kind}"
-
-
-def _quoted(value: object) -> str:
-    try:
-        text = json.dumps(value, ensure_ascii=False)
-    except (TypeError, ValueError):
-        text = repr(value)
-    return text if len(text) <= SHOWN_CHARACTERS else f"{text[:SHOWN_CHARACTERS]}…"
+    return text
 
 
 def _first_line(text: str) -> str:
