@@ -1,0 +1,179 @@
+"""Argument problems in plain words: which field, what came, what was wanted, and the closest valid name.
+
+It explains msgspec Structs; JSON Schemas are explained by `host_bridge.arguments` with the same `Problem`.
+"""
+
+import difflib
+import types
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any, Literal, Protocol, Union, get_args, get_origin
+
+import msgspec
+
+GOT_LIMIT_CHARACTERS = 80
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One thing wrong with a call's arguments."""
+
+    field: str
+    """`level`, `rows[3].score`; empty: the arguments as a whole."""
+    got: str
+    """As the program wrote it, shortened."""
+    wanted: str
+    closest: str | None = None
+    """The valid name or value that was probably meant."""
+
+    def line(self) -> str:
+        """`level: got 'hgih', wanted one of 'low', 'high'; did you mean 'high'?`"""
+        hint = f"; did you mean {self.closest!r}?" if self.closest else ""
+        return f"{self.field or 'arguments'}: got {self.got}, wanted {self.wanted}{hint}"
+
+
+class ArgumentValidator(Protocol):
+    """Judges arguments against a JSON Schema; implemented where a schema library is at hand."""
+
+    def problems(self, schema: Any, arguments: dict[str, Any]) -> Sequence[Problem]:
+        """Every problem, in the order of the fields; empty: valid. Never fetches anything."""
+
+
+def problems_text(ref: str, problems: Iterable[Problem]) -> str:
+    """The refusal: the ref and one line per problem."""
+    lines = [problem.line() for problem in problems]
+    if len(lines) == 1:
+        return f"{ref}: {lines[0]}"
+    return "\n".join([f"{ref}: {len(lines)} problems with the arguments", *lines])
+
+
+def show(value: Any) -> str:
+    """A value as a program would write it, shortened."""
+    text = repr(value)
+    return text if len(text) <= GOT_LIMIT_CHARACTERS else text[: GOT_LIMIT_CHARACTERS - 1] + "…"
+
+
+def closest(got: object, names: Iterable[str]) -> str | None:
+    """The valid name nearest to what was written; None when nothing comes near."""
+    if not isinstance(got, str):
+        return None
+    folded = {name.casefold(): name for name in names}
+    found = difflib.get_close_matches(got[:100].casefold(), folded, n=1, cutoff=0.5)
+    return folded[found[0]] if found else None
+
+
+def struct_problems(parameters: type[msgspec.Struct], arguments: dict[str, Any], error: Exception) -> list[Problem]:
+    """Why `arguments` do not decode into `parameters`; `error` is what msgspec said, used when it knows more."""
+    fields = {field.encode_name: field for field in msgspec.structs.fields(parameters)}
+    names = list(fields)
+    # A field that was given is not what a misspelt one meant.
+    missing_first = [name for name in names if name not in arguments] or names
+    problems = [
+        Problem(name, show(arguments[name]), f"one of {', '.join(names)}", closest(name, missing_first))
+        if names
+        else Problem(name, show(arguments[name]), "no arguments")
+        for name in arguments
+        if name not in fields
+    ]
+    for name, field in fields.items():
+        if name not in arguments:
+            if field.required:
+                problems.append(Problem(name, "nothing", wanted(field.type)))
+            continue
+        value = arguments[name]
+        try:
+            msgspec.convert(value, field.type, strict=True)
+        except (msgspec.ValidationError, RecursionError) as fault:
+            problems.append(_field_problem(name, value, field.type, fault))
+    if not problems:
+        # The fields are fine one by one: a rule between them (`__post_init__`) refused.
+        problems.append(Problem("", show(arguments), _reason(error)))
+    return problems
+
+
+def wanted(kind: Any) -> str:
+    """A type in words: `text`, `a whole number from 1 to 20`, `one of 'low', 'high'`."""
+    if hasattr(kind, "__metadata__"):
+        return wanted(kind.__origin__) + "".join(
+            _constraint(m) for m in kind.__metadata__ if isinstance(m, msgspec.Meta)
+        )
+    origin = get_origin(kind)
+    if origin is Literal:
+        return _one_of(get_args(kind))
+    if isinstance(kind, type) and issubclass(kind, Enum):
+        return _one_of(member.value for member in kind)
+    if origin in (Union, types.UnionType):
+        parts = [wanted(part) for part in get_args(kind) if part not in (type(None), msgspec.UnsetType)]
+        return " or ".join(dict.fromkeys(parts))
+    if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
+        fields = msgspec.structs.fields(kind)
+        return "a dict with " + ", ".join(f.encode_name + ("" if f.required else "?") for f in fields)
+    words: dict[Any, str] = {
+        str: "text", int: "a whole number", float: "a number", bool: "true or false", type(None): "nothing",
+        list: "a list", tuple: "a list", set: "a list", dict: "a dict", Any: "any value",
+    }  # fmt: skip
+    return words.get(origin or kind) or str(getattr(kind, "__name__", kind))
+
+
+def _field_problem(name: str, value: Any, kind: Any, fault: Exception) -> Problem:
+    """The problem of one field; a fault deeper inside it is named by its own path."""
+    reason, _, path = str(fault).partition(" - at `$")
+    if path:
+        inner = path.removesuffix("`")
+        return Problem(name + inner, show(_at(value, inner)), _lower_first(reason.replace("`", "")))
+    return Problem(name, show(value), wanted(kind), closest(value, [c for c in _choices(kind) if isinstance(c, str)]))
+
+
+def _at(value: Any, path: str) -> Any:
+    """The value under `.rows[3].score`, as far as it can be followed."""
+    for part in path.replace("[", ".[").split("."):
+        try:
+            if part.startswith("["):
+                value = value[int(part[1:-1])]
+            elif part:
+                value = value[part]
+        except (KeyError, IndexError, TypeError, ValueError):
+            break
+    return value
+
+
+def _choices(kind: Any) -> list[Any]:
+    if get_origin(kind) is Literal:
+        return list(get_args(kind))
+    if isinstance(kind, type) and issubclass(kind, Enum):
+        return [member.value for member in kind]
+    return [choice for part in get_args(kind) for choice in _choices(part)]
+
+
+def _constraint(meta: msgspec.Meta) -> str:
+    texts = []
+    if meta.ge is not None and meta.le is not None:
+        texts.append(f"from {meta.ge} to {meta.le}")
+    elif meta.ge is not None:
+        texts.append(f"of at least {meta.ge}")
+    elif meta.le is not None:
+        texts.append(f"of at most {meta.le}")
+    if meta.gt is not None:
+        texts.append(f"above {meta.gt}")
+    if meta.lt is not None:
+        texts.append(f"below {meta.lt}")
+    if meta.max_length is not None:
+        texts.append(f"of length at most {meta.max_length}")
+    if meta.min_length is not None:
+        texts.append(f"of length at least {meta.min_length}")
+    if meta.pattern is not None:
+        texts.append(f"matching {meta.pattern}")
+    return "".join(f" {text}" for text in texts)
+
+
+def _one_of(values: Iterable[Any]) -> str:
+    return "one of " + ", ".join(repr(value) for value in values)
+
+
+def _reason(error: Exception) -> str:
+    return _lower_first(str(error).split(" - at `$")[0])
+
+
+def _lower_first(text: str) -> str:
+    return text[:1].lower() + text[1:] if text[1:2].islower() else text
