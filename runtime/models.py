@@ -9,7 +9,10 @@ from guest_api.levels import DEFAULT_LEVEL, LEVELS, Level, closest_name, nearest
 
 ENTRY_REQUIRED: Final[frozenset[Level]] = frozenset({"xhigh", "max"})
 """Levels that a reasoning model has only where its `thinkingLevelMap` names them; the others are there by default."""
-_NO_MAP: Final[Mapping[str, str | None]] = MappingProxyType({})
+
+
+def _nothing() -> Mapping[str, Any]:
+    return MappingProxyType({})
 
 
 class UnknownModelError(ValueError):
@@ -28,9 +31,9 @@ class Model:
     id: str
     reasoning: bool = False
     """False: the model only knows `off`."""
-    thinking_level_map: Mapping[str, str | None] = field(default=_NO_MAP, hash=False)
+    thinking_level_map: Mapping[str, str | None] = field(default_factory=_nothing, hash=False)
     """Level to the provider's own word; null removes the level."""
-    settings: Mapping[str, Any] = field(default=_NO_MAP, hash=False, compare=False, repr=False)
+    settings: Mapping[str, Any] = field(default_factory=_nothing, hash=False, compare=False, repr=False)
     """The model's whole object as configured, for whoever calls the provider."""
 
     @property
