@@ -1,0 +1,264 @@
+"""A server as a child process: newline-delimited JSON-RPC over its pipes, bounded while it arrives; no protocol here.
+
+The SDK's own pipe client reads a line of any length; this one stops keeping at `limit_bytes`, answers the request that
+the line belonged to with an error, and reads the rest away.
+Invariant: however the body ends, the process and all it started in its session are gone, within `STOP_SECONDS`.
+"""
+
+import re
+import signal
+import subprocess
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import anyio
+import mcp_types
+import trio
+from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+from mcp.shared.message import SessionMessage
+
+from host_bridge.process_tree import kill_tree, signal_tree
+
+EXIT_SECONDS: Final = 2.0
+"""After its input is closed, as the protocol asks."""
+TERMINATE_SECONDS: Final = 1.0
+"""After SIGTERM, before SIGKILL."""
+STOP_SECONDS: Final = EXIT_SECONDS + TERMINATE_SECONDS + 1.0
+READ_BYTES: Final = 64 * 1024
+STDERR_BYTES: Final = 4096
+"""The end of what the server said on standard error, for the message when it dies."""
+PEEK_BYTES: Final = 512
+"""How much of an oversized line's head and tail is searched for the id it answers."""
+THREAD_BYTES: Final = 1024 * 1024
+"""A larger message is decoded in a thread, so that the event loop goes on."""
+
+_HEAD_ID: Final = re.compile(rb'^\s*\{(?:\s*"jsonrpc"\s*:\s*"2\.0"\s*,)?\s*"id"\s*:\s*(\d{1,18}|"[^"\\]{0,64}")')
+_TAIL_ID: Final = re.compile(rb'"id"\s*:\s*(\d{1,18}|"[^"\\]{0,64}")\s*(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*$')
+
+Incoming = SessionMessage | Exception
+
+
+@dataclass(slots=True)
+class ServerProcess:
+    """A running server and how it ended."""
+
+    process: trio.Process
+    closed: trio.Event = field(default_factory=trio.Event)
+    """Set when the server's output has ended."""
+    breach: str = ""
+    """What it did that made us give up on it."""
+    stderr_tail: bytearray = field(default_factory=bytearray)
+
+    def obituary(self) -> str:
+        """Why it is gone, in one sentence."""
+        if self.breach:
+            return self.breach
+        status = self.process.returncode
+        if status is None:
+            how = "its output ended"
+        elif status < 0:
+            how = f"it was killed by {signal.Signals(-status).name}"
+        else:
+            how = f"it exited with status {status}"
+        said = self.stderr_tail.decode("utf-8", "replace").strip().splitlines()
+        return f"{how}; it said: {said[-1][:300]}" if said else how
+
+
+@asynccontextmanager
+async def open_stdio(
+    command: Sequence[str], *, environment: Mapping[str, str], cwd: str | None, limit_bytes: int
+) -> AsyncIterator[tuple[MemoryObjectReceiveStream[Incoming], MemoryObjectSendStream[SessionMessage], ServerProcess]]:
+    """Start the server and connect to it.
+
+    Raises: OSError: it cannot be started.
+    """
+    process = await trio.lowlevel.open_process(
+        list(command),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=dict(environment),
+        cwd=cwd,
+        start_new_session=True,
+    )
+    # Nothing is awaited from here until the block that stops the process is entered.
+    server = ServerProcess(process)
+    to_session, from_server = anyio.create_memory_object_stream[Incoming](0)
+    from_session, to_write = anyio.create_memory_object_stream[SessionMessage](0)
+    try:
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(_read, server, to_session, limit_bytes)
+            nursery.start_soon(_write, server, to_write, to_session)
+            nursery.start_soon(_read_stderr, server)
+            try:
+                yield from_server, from_session, server
+            finally:
+                with trio.CancelScope(shield=True):
+                    await _stop(server)
+                nursery.cancel_scope.cancel()
+    finally:
+        for stream in (to_session, from_server, from_session, to_write):
+            stream.close()
+
+
+async def _read(server: ServerProcess, to_session: MemoryObjectSendStream[Incoming], limit_bytes: int) -> None:
+    lines = _Lines(limit_bytes)
+    try:
+        async with to_session:
+            while data := await _receive(server):
+                for item in lines.feed(data):
+                    message = await _decoded(item)
+                    if message is not None:
+                        await to_session.send(message)
+                if lines.unanswerable:
+                    server.breach = f"it sent a message of more than {limit_bytes} bytes that answers no call"
+                    break
+    except (anyio.BrokenResourceError, anyio.ClosedResourceError):
+        pass
+    finally:
+        if server.process.returncode is None:
+            # Its output has ended: give it a moment to say how it died, for the message.
+            with trio.move_on_after(0.2):
+                await server.process.wait()
+        server.closed.set()
+        with suppress(trio.ClosedResourceError, trio.BrokenResourceError):
+            # A server that floods its output could not read that its input is closed.
+            while await _receive(server):
+                pass
+
+
+async def _receive(server: ServerProcess) -> bytes:
+    assert server.process.stdout is not None  # noqa: S101  opened with pipes
+    try:
+        return bytes(await server.process.stdout.receive_some(READ_BYTES))
+    except (trio.BrokenResourceError, trio.ClosedResourceError):
+        return b""
+
+
+async def _write(
+    server: ServerProcess,
+    outgoing: MemoryObjectReceiveStream[SessionMessage],
+    to_session: MemoryObjectSendStream[Incoming],
+) -> None:
+    assert server.process.stdin is not None  # noqa: S101  opened with pipes
+    try:
+        async with outgoing:
+            async for message in outgoing:
+                text = message.message.model_dump_json(by_alias=True, exclude_unset=True)
+                await server.process.stdin.send_all(text.encode() + b"\n")
+    except (trio.BrokenResourceError, trio.ClosedResourceError):
+        # The server may still be alive; the session must see the end instead of waiting for an answer.
+        await to_session.aclose()
+
+
+async def _read_stderr(server: ServerProcess) -> None:
+    assert server.process.stderr is not None  # noqa: S101  opened with pipes
+    with suppress(trio.BrokenResourceError, trio.ClosedResourceError):
+        while data := await server.process.stderr.receive_some(READ_BYTES):
+            server.stderr_tail += data
+            del server.stderr_tail[:-STDERR_BYTES]
+
+
+async def _stop(server: ServerProcess) -> None:
+    """Close its input, wait, SIGTERM to its session, wait, SIGKILL to its session."""
+    process = server.process
+    assert process.stdin is not None  # noqa: S101  opened with pipes
+    with trio.move_on_after(STOP_SECONDS):
+        await process.stdin.aclose()
+        with trio.move_on_after(EXIT_SECONDS):
+            await process.wait()
+        if process.returncode is None:
+            signal_tree(process.pid, signal.SIGTERM)
+            with trio.move_on_after(TERMINATE_SECONDS):
+                await process.wait()
+    # Also when it ended well: what it started in its session ends with it.
+    kill_tree(process.pid)
+    with trio.move_on_after(1.0):
+        await process.wait()
+    for stream in (process.stdout, process.stderr):
+        if stream is not None:
+            with trio.move_on_after(0.1):
+                await stream.aclose()
+
+
+@dataclass(frozen=True, slots=True)
+class _Oversized:
+    answers: int | str
+    limit_bytes: int
+
+
+class _Lines:
+    """Bytes in, complete lines out; of a line past the limit only the id that it answers."""
+
+    def __init__(self, limit_bytes: int) -> None:
+        self.unanswerable = False
+        self._limit = limit_bytes
+        self._line = bytearray()
+        self._skipping = False
+        self._answered = False
+
+    def feed(self, data: bytes) -> list[bytes | _Oversized]:
+        out: list[bytes | _Oversized] = []
+        start = 0
+        while (end := data.find(b"\n", start)) >= 0:
+            self._take(data[start:end], out)
+            start = end + 1
+            self._end(out)
+        self._take(data[start:], out)
+        return out
+
+    def _take(self, piece: bytes, out: list[bytes | _Oversized]) -> None:
+        if self._skipping:
+            self._line += piece[-PEEK_BYTES:]
+            del self._line[:-PEEK_BYTES]
+            return
+        self._line += piece
+        if len(self._line) > self._limit:
+            self._skipping = True
+            found = _HEAD_ID.match(self._line[:PEEK_BYTES])
+            if found is not None:
+                self._answered = True
+                out.append(_Oversized(_id(found[1]), self._limit))
+            del self._line[:-PEEK_BYTES]
+
+    def _end(self, out: list[bytes | _Oversized]) -> None:
+        if self._skipping:
+            if not self._answered:
+                found = _TAIL_ID.search(self._line)
+                if found is not None:
+                    out.append(_Oversized(_id(found[1]), self._limit))
+                else:
+                    self.unanswerable = True
+        elif self._line.strip():
+            out.append(bytes(self._line))
+        self._line = bytearray()
+        self._skipping = self._answered = False
+
+
+def _id(text: bytes) -> int | str:
+    return text[1:-1].decode("utf-8", "replace") if text.startswith(b'"') else int(text)
+
+
+async def _decoded(item: bytes | _Oversized) -> SessionMessage | None:
+    """The message of a line; None for what is none: servers print banners and logs on standard output."""
+    if isinstance(item, _Oversized):
+        return _failure(item.answers, f"answered with more than {item.limit_bytes} bytes")
+    try:
+        if len(item) > THREAD_BYTES:
+            return SessionMessage(await trio.to_thread.run_sync(_parse, item))
+        return SessionMessage(_parse(item))
+    except ValueError as error:
+        found = _HEAD_ID.match(item[:PEEK_BYTES]) or _TAIL_ID.search(item[-PEEK_BYTES:])
+        reason = str(error).strip().splitlines()[-1][:200]
+        return None if found is None else _failure(_id(found[1]), f"answered with malformed JSON ({reason})")
+
+
+def _parse(line: bytes) -> Any:
+    return mcp_types.jsonrpc_message_adapter.validate_json(line, by_name=False)
+
+
+def _failure(answers: int | str, message: str) -> SessionMessage:
+    error = mcp_types.ErrorData(code=mcp_types.PARSE_ERROR, message=message)
+    return SessionMessage(mcp_types.JSONRPCError(jsonrpc="2.0", id=answers, error=error))
