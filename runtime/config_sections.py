@@ -148,6 +148,12 @@ class McpServer(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     type: str | None = None
     timeout_ms: Positive = 60_000
     """The deadline of one call; it does not depend on the server."""
+    start_timeout_ms: Positive = 30_000
+    """From the start of the server to its list of tools."""
+    max_result_bytes: Positive = 16 * MIB
+    """The most that one answer of the server may weigh; more is refused while it arrives."""
+    trust_annotations: bool = False
+    """Whether the server's own word (`readOnlyHint` …) may lower a tool's risk class."""
     disabled: bool = False
     risk: Literal["read", "write", "execute", "network", "agent"] | None = None
     """The risk class of all of its tools; null: as the source decides."""

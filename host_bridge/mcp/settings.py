@@ -14,13 +14,14 @@ INHERITED_VARIABLES: Final = (
     *("LANG", "LC_ALL", "LC_CTYPE", "TZ"),
 )
 """What a server needs to run at all; anything else, secrets above all, only by name in its `env`."""
-FOREIGN_KEYS: Final = frozenset({"alwaysAllow", "autoApprove", "disabledTools", "enabledTools", "icon", "note"})
-"""Keys that other clients write; read over, so that a shared file works, and never an approval here."""
 _VARIABLE: Final = re.compile(r"\$\{(\w+)(?::-([^}]*))?\}|^\$(\w+)$")
 
 
-class ServerSettings(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
-    """One server: `command` (stdio) or `url` (streamable HTTP)."""
+class ServerSettings(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """One server: `command` (stdio) or `url` (streamable HTTP).
+
+    Such entries are copied between programs, so keys of other clients are read over; `autoApprove` approves nothing.
+    """
 
     command: str | None = None
     args: list[str] = []
@@ -39,9 +40,9 @@ class ServerSettings(msgspec.Struct, frozen=True, kw_only=True, rename="camel", 
     """From the start of the process to its list of tools."""
     max_result_bytes: int = ARRIVAL_BYTES
     """One message of the server; more is refused while it is still arriving."""
-    risk: Risk = "network"
-    """The class of its tools. A server may do anything with a call, so `network` unless the person knows better."""
-    tool_risks: dict[str, Risk] = {}
+    risk: Risk | None = None
+    """The class of its tools; None: `network`, since a server may do anything with a call."""
+    risks: dict[str, Risk] = {}
     """Single tools, by the server's own names."""
     trust_annotations: bool = False
     """True: `readOnlyHint` and its like decide the class. False: a server's word about itself lowers nothing."""
@@ -56,18 +57,21 @@ class McpSettingsError(ValueError):
     """An entry of `mcpServers` that cannot be used; the message begins with its key."""
 
 
-def server_settings(name: str, entry: ServerSettings | Mapping[str, Any]) -> ServerSettings:
+def server_settings(name: str, entry: msgspec.Struct | Mapping[str, Any]) -> ServerSettings:
     """The checked settings of one entry.
 
     Raises: McpSettingsError: names the key, what stands there and what may stand there.
     """
     where = f"mcpServers.{name}"
-    if not isinstance(entry, ServerSettings):
-        known = {key: value for key, value in entry.items() if key not in FOREIGN_KEYS}
-        try:
-            entry = msgspec.convert(known, ServerSettings)
-        except msgspec.ValidationError as error:
-            raise McpSettingsError(f"{where}: {error}") from None
+    try:
+        settings = msgspec.convert(msgspec.to_builtins(entry), ServerSettings)
+    except msgspec.ValidationError as error:
+        raise McpSettingsError(f"{where}: {error}") from None
+    _check(where, settings)
+    return settings
+
+
+def _check(where: str, entry: ServerSettings) -> None:
     if (entry.command is None) == (entry.url is None):
         raise McpSettingsError(f"{where}: wants exactly one of `command` (stdio) and `url` (streamable HTTP)")
     if entry.type is not None and (entry.type != "stdio") != entry.over_http:
@@ -82,7 +86,6 @@ def server_settings(name: str, entry: ServerSettings | Mapping[str, Any]) -> Ser
     for key, number in numbers.items():
         if number < 1:
             raise McpSettingsError(f"{where}.{key}: got {number}, wanted at least 1")
-    return entry
 
 
 def environment(name: str, settings: ServerSettings, host: Mapping[str, str]) -> dict[str, str]:
