@@ -1,0 +1,68 @@
+"""From a tool's description to what is indexed and what is shown. It knows no tokens and no prompts.
+
+Lengths are counted in UTF-16 units, as the recorded implementation counts them; a character beyond the basic plane is two.
+"""
+
+import re
+from typing import Final
+
+from runtime.advisor.limits import ELLIPSIS, FIRST_SENTENCE_MINIMUM_UNITS, SHORT_DESCRIPTION_UNITS
+
+WHITESPACE: Final = (
+    "\t\n\v\f\r \u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000\ufeff"
+)
+"""What counts as whitespace (24): it has U+FEFF and U+00A0, it lacks U+0085 and U+001C to U+001F."""
+
+_RUN: Final = re.compile(f"[{WHITESPACE}]+")
+_END_MARK: Final = re.compile(rf"[.!?](?=[{WHITESPACE}]|\Z)")
+_CAPTURED: Final = re.compile(rf"[{WHITESPACE}]*\(captured from [^)]*\)[{WHITESPACE}]*\Z")
+
+
+def utf16_units(text: str) -> int:
+    """The length of `text` in UTF-16 units."""
+    return len(text) if text.isascii() else len(text) + sum(character > "\uffff" for character in text)
+
+
+def collapse(text: str) -> str:
+    """`text` with every run of whitespace as one blank and none at the ends."""
+    return _RUN.sub(" ", text).strip(" ")
+
+
+def first_sentence(description: str) -> str:
+    """The first sentence of `description`, whitespace collapsed; all of it if no end mark counts.
+
+    Seed: combustion:index:name-plus-first-sentence
+    """
+    for mark in _END_MARK.finditer(description):
+        before = collapse(description[: mark.start()] + "|")[:-1]
+        if utf16_units(before) >= FIRST_SENTENCE_MINIMUM_UNITS:
+            return before + mark.group()
+    return collapse(description)
+
+
+def short_description(description: str) -> str:
+    """What a bullet shows of `description`: all of it if it fits, else its first sentence, else a cut.
+
+    The cut is by UTF-16 unit and may leave half of a surrogate pair, as recorded.
+    """
+    text = collapse(_CAPTURED.sub("", description))
+    if utf16_units(text) <= SHORT_DESCRIPTION_UNITS:
+        return text
+    sentence = first_sentence(text)
+    if utf16_units(sentence) <= SHORT_DESCRIPTION_UNITS:
+        return sentence
+    return _first_units(sentence, SHORT_DESCRIPTION_UNITS - 1) + ELLIPSIS
+
+
+def _first_units(text: str, count: int) -> str:
+    """The first `count` UTF-16 units of `text`; a pair that is cut through leaves its first half."""
+    taken = []
+    for character in text:
+        units = utf16_units(character)
+        if units > count:
+            if count:
+                taken.append(chr(0xD800 + ((ord(character) - 0x10000) >> 10)))
+            break
+        taken.append(character)
+        count -= units
+    return "".join(taken)

@@ -1,0 +1,60 @@
+"""`pi-fabric advisor replay`: runs recorded scenarios and counts the differences. The running is `runtime.advisor.scenarios`."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Final
+
+import click
+
+from runtime.advisor.scenarios import Difference, ScenarioFileError, first_difference, read_scenarios
+
+SHOWN_DIFFERENCES: Final = 5
+"""How many differing scenarios are printed in full."""
+
+
+@click.group()
+def command() -> None:
+    """Replay recorded advisor scenarios."""
+
+
+@command.command()
+@click.argument("files", nargs=-1, required=True, metavar="FILE...", type=click.Path(path_type=Path))
+def replay(files: tuple[Path, ...]) -> None:
+    """Run scenario files and text-vector files, plain or gzipped.
+
+    Prints the first differences and ends with the counts. Exit status 1 on any mismatch, 2 on a file that holds no
+    scenarios. Only the groups restore-throws and collation-unicode may differ: those differences are accepted.
+    """
+    scenarios = 0
+    differences: list[Difference] = []
+    try:
+        for file in files:
+            for scenario in read_scenarios(file):
+                scenarios += 1
+                difference = first_difference(scenario)
+                if difference is not None:
+                    differences.append(difference)
+    except ScenarioFileError as error:
+        click.echo(f"pi-fabric advisor replay: {error}", err=True)
+        sys.exit(2)
+    mismatches = [difference for difference in differences if not difference.accepted]
+    for difference in [*mismatches, *(one for one in differences if one.accepted)][:SHOWN_DIFFERENCES]:
+        click.echo(describe(difference))
+    if len(mismatches) > SHOWN_DIFFERENCES:
+        click.echo(f"… and {len(mismatches) - SHOWN_DIFFERENCES} more mismatches")
+    click.echo(
+        f"{scenarios} scenarios, {len(mismatches)} mismatches,"
+        f" {len(differences) - len(mismatches)} accepted differences"
+    )
+    sys.exit(1 if mismatches else 0)
+
+
+def describe(difference: Difference) -> str:
+    """One difference on three lines."""
+    kind = "accepted" if difference.accepted else "mismatch"
+    return (
+        f"{kind}: {difference.scenario} (group {difference.group}), step {difference.step}\n"
+        f"  expected: {json.dumps(difference.expected)}\n"
+        f"  actual:   {json.dumps(difference.actual)}"
+    )
