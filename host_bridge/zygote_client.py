@@ -1,68 +1,221 @@
-"""SEAM (being built): a pool of idle, confined guests. Signatures are final, bodies follow."""
+"""The pool of idle, confined guests: checkout, keep the head one hot, refill off the critical path, replace the zygote.
 
+It starts no process itself (`zygote_process.py`) and speaks no program's bridge (`guest_process.py`).
+A checkout takes an idle guest without waiting; beyond the pool, or for other limits, a guest is forked on demand.
+"""
+
+from collections import deque
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from typing import Final
 
 import trio
 
 from host_bridge.confinement_plan import ConfinementPlan, GuestLimits
+from host_bridge.errors import IsolationUnavailableError
+from host_bridge.zygote_process import Guest, GuestExit, ZygoteProcess
 
+__all__ = ["Guest", "GuestExit", "GuestPool", "open_guest_pool"]
 
-@dataclass(frozen=True, slots=True)
-class GuestExit:
-    """How a guest ended: `status` after an exit, `signal` after a signal, neither when its zygote was lost too."""
-
-    status: int | None
-    signal: int | None
-
-
-class Guest:
-    """One confined guest that has said Ready; it runs one program."""
-
-    socket: trio.socket.SocketType
-    """The host's end of the bridge (a stream); Ready was consumed. `aclose` closes it."""
-    skipped_layers: tuple[str, ...]
-    """Names of protections that are missing in this guest."""
-    host_pid: int | None
-
-    def kill(self) -> None:
-        """SIGKILL through the pidfd; at once, any number of times."""
-        raise NotImplementedError
-
-    async def wait(self) -> GuestExit:
-        """How the guest ended, once it has."""
-        raise NotImplementedError
-
-    async def aclose(self) -> None:
-        """Kill if needed, reap, close socket and pidfd; bounded, shielded from cancellation."""
-        raise NotImplementedError
+FORKS_PER_ZYGOTE: Final = 1000
+"""Guests of one zygote share a hash secret; a new one costs 0.2 s of one core, 0.2 ms a guest."""
+WARM_INTERVAL_SECONDS: Final = 0.02
+"""How often the head guest is re-warmed: caches cool within tens of milliseconds."""
+HOT_SECONDS: Final = 5.0
+"""After the last program or `expect_program`, the head guest stays hot this long; an idle host costs nothing."""
+REFILL_DELAY_SECONDS: Final = 0.01
+"""While an idle guest is left, a refill waits for the running programs, this long at most."""
+START_ATTEMPTS: Final = 3
+"""How many zygotes in a row may die before a checkout gives up."""
 
 
 class GuestPool:
-    """Checkout never waits for a start while an idle guest is there."""
+    """Idle guests and the zygote behind them. Opened by `open_guest_pool`."""
 
-    skipped_layers: tuple[str, ...]
+    def __init__(
+        self, plan: ConfinementPlan, limits: GuestLimits, pool_size: int, language_layer: bool, nursery: trio.Nursery
+    ) -> None:
+        self._plan = plan
+        self._limits = limits
+        self._pool_size = pool_size
+        self._language_layer = language_layer
+        self._nursery = nursery
+        self._idle: deque[Guest] = deque()
+        self._running: set[Guest] = set()
+        self._zygotes: list[ZygoteProcess] = []
+        self._start_lock = trio.Lock()
+        self._refill_wanted = trio.Event()
+        self._activity = trio.Event()
+        self._hot_until = 0.0
+
+    @property
+    def skipped_layers(self) -> tuple[str, ...]:
+        """Names of the protections that are missing here."""
+        return tuple(self._zygotes[-1].skipped) if self._zygotes else ()
+
+    @property
+    def skipped_reasons(self) -> dict[str, str]:
+        """Protection to the reason why it is missing here."""
+        return dict(self._zygotes[-1].skipped) if self._zygotes else {}
+
+    @property
+    def idle_guests(self) -> tuple[Guest, ...]:
+        """Those that wait for a program, the hot one first."""
+        return tuple(self._idle)
+
+    @property
+    def zygote_pid(self) -> int | None:
+        """Pid of the newest zygote's outer process, for measuring."""
+        return self._zygotes[-1].pid if self._zygotes else None
 
     async def checkout(self, limits: GuestLimits | None = None) -> Guest:
-        """A guest for one program. The caller must `await guest.aclose()`.
+        """A ready guest for one program; the caller closes it (`aclose`).
 
-        Raises: host_bridge.errors.IsolationUnavailableError
+        Raises: IsolationUnavailableError: a strict protection is missing, or no zygote stays alive.
         """
-        raise NotImplementedError
+        wanted = limits or self._limits
+        if wanted == self._limits:
+            await trio.lowlevel.checkpoint_if_cancelled()
+            while self._idle:
+                guest = self._idle.popleft()
+                if guest.exit is None:
+                    self._took(guest)
+                    return guest
+                guest.close_now()  # the kernel needed its memory, or somebody killed it
+        guest = await self._fork(wanted)
+        self._took(guest)
+        return guest
 
     def expect_program(self) -> None:
-        """A program follows within milliseconds: warm the head guest now."""
-        raise NotImplementedError
+        """A program follows within milliseconds: the head guest warms now and stays hot for HOT_SECONDS."""
+        if self._idle:
+            self._idle[0].warm()
+        self._keep_hot()
+
+    def _took(self, guest: Guest) -> None:
+        self._running = {other for other in self._running if not other.closed}
+        self._running.add(guest)
+        self._refill_wanted.set()
+        self._keep_hot()
+
+    def _keep_hot(self) -> None:
+        self._hot_until = trio.current_time() + HOT_SECONDS
+        self._activity.set()
+
+    async def _fork(self, limits: GuestLimits) -> Guest:
+        for attempt in range(1, START_ATTEMPTS + 1):
+            zygote = await self._zygote()
+            try:
+                return await zygote.fork(limits, language_layer=self._language_layer)
+            except IsolationUnavailableError:
+                if attempt == START_ATTEMPTS or not zygote.lost:
+                    raise
+        raise AssertionError("unreachable: the last attempt returns or raises")
+
+    async def _zygote(self) -> ZygoteProcess:
+        """The current zygote, or a new one where it is gone or has forked enough."""
+        async with self._start_lock:
+            current = self._zygotes[-1] if self._zygotes else None
+            if current is not None and not current.lost and current.fork_count < FORKS_PER_ZYGOTE:
+                return current
+            fresh = ZygoteProcess(self._plan)
+            try:
+                await fresh.start()
+            except BaseException:
+                with trio.CancelScope(shield=True):
+                    fresh.hang_up()
+                    await fresh.stop()
+                raise
+            self._nursery.start_soon(self._run_zygote, fresh)
+            self._zygotes.append(fresh)
+            if current is not None:
+                self._drop_idle_guests_of(current)
+                current.retire()
+            return fresh
+
+    def _drop_idle_guests_of(self, old: ZygoteProcess) -> None:
+        for guest in list(self._idle):
+            if guest.comes_from(old):
+                self._idle.remove(guest)
+                guest.close_now()
+
+    async def _run_zygote(self, zygote: ZygoteProcess) -> None:
+        await zygote.run()
+        self._zygotes = [other for other in self._zygotes if other is not zygote] or [zygote]
+        if zygote.fork_count > self._pool_size:  # one that dies at once is replaced by the next checkout, not in a loop
+            self._refill_wanted.set()
+
+    async def refill_forever(self) -> None:
+        """Keep the pool full, away from the programs that run."""
+        while True:
+            await self._refill_wanted.wait()
+            self._refill_wanted = trio.Event()
+            if self._idle:
+                await trio.sleep(REFILL_DELAY_SECONDS)
+            for guest in [idle for idle in self._idle if idle.exit is not None]:
+                self._idle.remove(guest)
+                guest.close_now()
+            while len(self._idle) < self._pool_size:
+                try:
+                    guest = await self._fork(self._limits)
+                except IsolationUnavailableError:
+                    break  # the next checkout meets the same and can say so
+                guest.warm()
+                self._idle.append(guest)
+
+    async def keep_head_hot(self) -> None:
+        """Re-warm the head guest while programs come; then sleep until the next one."""
+        while True:
+            if trio.current_time() >= self._hot_until:
+                self._activity = trio.Event()
+                await self._activity.wait()
+            if self._idle:
+                self._idle[0].warm()
+            await trio.sleep(WARM_INTERVAL_SECONDS)
+
+    async def open(self) -> None:
+        """The first guest: what is missing is known before anything is promised.
+
+        Raises: IsolationUnavailableError
+        """
+        guest = await self._fork(self._limits)
+        guest.warm()
+        self._idle.append(guest)
+        self._refill_wanted.set()
+        self._keep_hot()
+
+    async def close(self) -> None:
+        """End every guest and every zygote; bounded by the zygote's own stop."""
+        for guest in (*self._idle, *self._running):
+            guest.close_now()
+        for zygote in self._zygotes:
+            zygote.hang_up()
+        for zygote in list(self._zygotes):
+            await zygote.wait_stopped()
 
 
 @asynccontextmanager
 async def open_guest_pool(
-    plan: ConfinementPlan, *, limits: GuestLimits, pool_size: int = 2, language_layer: bool = True
+    plan: ConfinementPlan, *, limits: GuestLimits | None = None, pool_size: int = 2, language_layer: bool = True
 ) -> AsyncIterator[GuestPool]:
-    """A pool and its zygote.
+    """A pool of `pool_size` idle guests; on leaving, no guest and no zygote is left.
 
-    Raises: host_bridge.errors.IsolationUnavailableError: a strict protection is missing here.
+    `language_layer=False` gives raw guests, which run anything: only attack tests and the self-test use them.
+    Raises: IsolationUnavailableError: a strict protection is missing here; the message names it and the way out.
     """
-    raise NotImplementedError
-    yield
+    failure: BaseException | None = None
+    async with trio.open_nursery() as nursery:
+        pool = GuestPool(plan, limits or GuestLimits(), pool_size, language_layer, nursery)
+        try:
+            await pool.open()
+            nursery.start_soon(pool.refill_forever)
+            nursery.start_soon(pool.keep_head_hot)
+            yield pool
+        except BaseException as error:  # raised again outside the nursery, which would wrap it into a group
+            failure = error
+        finally:
+            with trio.CancelScope(shield=True):
+                await pool.close()
+            nursery.cancel_scope.cancel()
+    if failure is not None:
+        raise failure
