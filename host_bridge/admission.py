@@ -151,12 +151,12 @@ class Admission:
             if call.action is None:
                 if self.registry.may_resolve(call.ref):
                     return call
-                _settle_error(call, self.registry.unknown(call.ref))
+                settle_error(call, self.registry.unknown(call.ref))
                 return call
             if self._judge(call, call.action) and not call.action.waits:
                 self._settle_value(call, call.action.handler(call.decoded, _context(call, run)))
         except Exception as error:
-            _settle_error(call, error)
+            settle_error(call, error)
         return call
 
     async def finish(self, call: Admitted, run: RunContext) -> None:
@@ -171,7 +171,7 @@ class Admission:
                 await self._approve(call, call.action, run)
             await self._invoke(call, call.action, run)
         except Exception as error:
-            _settle_error(call, error)
+            settle_error(call, error)
 
     def _unwrap(self, call: Admitted) -> None:
         """`tools.call(ref=…, args=…)` is the call of that ref: judged, asked about and recorded as itself."""
@@ -380,7 +380,7 @@ def _details(problems: Any) -> dict[str, Any]:
     }
 
 
-def _settle_error(call: Admitted, error: Exception) -> None:
+def settle_error(call: Admitted, error: Exception) -> None:
     """The one place where an exception becomes a refusal. A lone exception in a group is that exception."""
     while isinstance(error, ExceptionGroup) and len(error.exceptions) == 1:
         error = error.exceptions[0]

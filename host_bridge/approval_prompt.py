@@ -4,6 +4,7 @@ Invariant: an answer covers exactly the calls that were shown with the question 
 ref), and it is taken once. Attacked by `tests/host_bridge/test_approval_prompt.py`.
 """
 
+import math
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal, Protocol, TypeAlias
@@ -102,8 +103,12 @@ def _nothing(request: ApprovalRequest) -> None:
 class ApprovalDesk:
     """One prompt at a time for a whole host, however many guests ask."""
 
-    def __init__(self, approver: Approver, *, collect_seconds: float = COLLECT_SECONDS) -> None:
+    def __init__(
+        self, approver: Approver, *, timeout_seconds: float | None = None, collect_seconds: float = COLLECT_SECONDS
+    ) -> None:
+        """`timeout_seconds`: how long a person may take before it counts as deny; None: as long as the run lives."""
         self._approver = approver
+        self._timeout_seconds = timeout_seconds if timeout_seconds is not None else math.inf
         self._collect_seconds = collect_seconds
         self._turn = trio.Lock()
         self._waiting: dict[tuple[Any, ...], list[_Waiting]] = {}
@@ -145,8 +150,10 @@ class ApprovalDesk:
                 del self._waiting[key]
 
     async def _put(self, request: ApprovalRequest) -> Answer:
+        answer: Answer = "deny"
         try:
-            answer = await self._approver.ask(request)
+            with trio.move_on_after(self._timeout_seconds):
+                answer = await self._approver.ask(request)
         except Exception:
             return "deny"
         return answer if answer in ANSWERS else "deny"

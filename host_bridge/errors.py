@@ -13,10 +13,12 @@ class BridgeError(Exception):
 class IsolationUnavailableError(BridgeError):
     """A protection that may not be skipped does not work here; `missing` names each, with what would provide it."""
 
-    def __init__(self, missing: Sequence[str], *, hint: str = "`pi-fabric doctor` shows every layer") -> None:
+    def __init__(self, missing: Sequence[str], *, detail: str = "") -> None:
         self.missing = tuple(missing)
-        self.hint = hint
-        super().__init__(f"isolation unavailable: {'; '.join(self.missing)} ({hint})")
+        """One entry a missing protection: `seccomp: CONFIG_SECCOMP_FILTER is off`."""
+        self.detail = detail
+        hint = detail or "`pi-fabric doctor` shows every layer"
+        super().__init__(f"isolation is unavailable: {'; '.join(self.missing)} ({hint})")
 
 
 class RefTakenError(BridgeError, ValueError):

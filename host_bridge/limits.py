@@ -27,8 +27,8 @@ class RunLimits:
     """Replies that the guest has not read yet."""
     memory_bytes: int = 256 * MIB
     """Enforced by the kernel on the guest; here for the message."""
-    cpu_seconds: int | None = None
-    """Likewise; None: the pool's own default."""
+    cpu_seconds: int = 60
+    """Likewise."""
 
 
 SETTINGS: Final[dict[str, str]] = {

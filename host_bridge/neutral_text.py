@@ -1,5 +1,6 @@
 """Foreign text made safe to show: control characters, bidirectional overrides and invisible ones as visible escapes."""
 
+import json
 import unicodedata
 from typing import Any, Final
 
@@ -26,7 +27,8 @@ def arguments_text(arguments: Any, *, indent: int = 0) -> str:
     try:
         data = msgspec.json.encode(arguments)
     except (TypeError, ValueError, RecursionError, OverflowError):
-        return neutralise(repr(arguments), keep_newlines=indent > 0)
+        # Integers past the interpreter's limit for decimal text, and what is no JSON at all.
+        return neutralise(_approximate(arguments), keep_newlines=indent > 0)
     if indent:
         data = msgspec.json.format(data, indent=indent)
     return neutralise(data.decode(), keep_newlines=indent > 0)
@@ -41,6 +43,18 @@ def neutral_copy(value: Any) -> Any:
     if isinstance(value, dict):
         return {neutralise(str(key)): neutral_copy(item) for key, item in value.items()}
     return value
+
+
+def _approximate(value: Any) -> str:
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{json.dumps(str(key))}: {_approximate(item)}" for key, item in value.items()) + "}"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(_approximate(item) for item in value) + "]"
+    if isinstance(value, int) and not isinstance(value, bool):
+        return hex(value) if value.bit_length() > 64 else str(value)
+    if isinstance(value, str):
+        return json.dumps(value)
+    return repr(value)
 
 
 def _unsafe(character: str) -> bool:

@@ -4,10 +4,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias
 
+import msgspec
+
 from guest_api.errors import RefusalKind
 from host_bridge.descriptor import Risk
-from host_bridge.neutral_text import arguments_text
+from host_bridge.neutral_text import arguments_text, neutralise
 
+_json_encoder: Final = msgspec.json.Encoder()
 PREVIEW_CHARACTERS: Final = 160
 SESSION_CALLS: Final = 200
 """Calls that a session entry lists; the first of every ref is always among them."""
@@ -78,9 +81,21 @@ class CallRecord:
         return entry
 
 
-def preview(arguments: Any) -> str:
-    """The beginning of the arguments as JSON, safe to show."""
-    text = arguments_text(arguments)
+def preview_of(arguments: Any) -> tuple[str, int]:
+    """The beginning of the arguments as JSON, safe to show, and how many bytes the whole of it has."""
+    if not arguments and type(arguments) is dict:
+        return "{}", 2
+    try:
+        data = _json_encoder.encode(arguments)
+    except (TypeError, ValueError, RecursionError, OverflowError):
+        # Integers past the interpreter's limit for decimal text.
+        text = arguments_text(arguments)
+        return _shortened(text), len(text.encode())
+    # UTF-8 cut anywhere loses at most its last character.
+    return _shortened(neutralise(data[: PREVIEW_CHARACTERS * 4].decode("utf-8", "ignore"))), len(data)
+
+
+def _shortened(text: str) -> str:
     return text if len(text) <= PREVIEW_CHARACTERS else text[: PREVIEW_CHARACTERS - 1] + "…"
 
 

@@ -1,0 +1,503 @@
+"""One guest's program from start to outcome: its calls, its deadline, its end. It knows no session and starts no guest.
+
+Invariant: the host has control again within the deadline plus a second whatever the guest does, because nothing here
+waits for the guest: reads wait for readiness, writes never block, and the last word is SIGKILL through the pidfd.
+Attacked by `tests/host_bridge/test_hostile_frames.py` and the resource and bridge programs of `tests/escapes`.
+"""
+
+import math
+import os
+import signal
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal, Protocol, TypeAlias
+
+import trio
+
+from guest_api import wire
+from guest_api.values import ValueRefusedError, to_wire
+from host_bridge.admission import Admission, Admitted, RunContext, settle_error
+from host_bridge.approval_prompt import ApprovalRequest
+from host_bridge.conversation import FRAMES_LIMIT, Conversation, Event, Finished, Violation, result_from_text
+from host_bridge.limits import SETTINGS, RunLimits, human_bytes, limit_message
+from host_bridge.trace import CallError, CallRecord, preview_of
+
+READ_BYTES: Final = 64 * 1024
+DEATH_SECONDS: Final = 0.5
+"""How long a killed guest may take to be gone before the run ends without its exit status."""
+
+RunErrorKind: TypeAlias = Literal["rejected", "program", "denied", "limit", "crashed", "protocol", "host", "cancelled"]
+Spill: TypeAlias = Callable[[bytes], Any]
+"""Takes the JSON text of a result too large for one frame; answers the value to show in its place."""
+
+
+class GuestExit(Protocol):
+    """How a guest ended."""
+
+    @property
+    def status(self) -> int | None:
+        """Exit status, after an exit."""
+
+    @property
+    def signal(self) -> int | None:
+        """Signal number, after a signal."""
+
+
+class Guest(Protocol):
+    """A confined guest that waits for its program."""
+
+    @property
+    def socket(self) -> trio.socket.SocketType:
+        """The host's end; Ready was consumed."""
+
+    def kill(self) -> None:
+        """SIGKILL; at once, any number of times."""
+
+    async def wait(self) -> GuestExit:
+        """How it ended, once it has."""
+
+
+class Observer(Protocol):
+    """Who watches a run, for display, advisor and trace. Called synchronously: return at once."""
+
+    def call_started(self, call_id: int, ref: str) -> None:
+        """A call arrived."""
+
+    def call_finished(self, record: CallRecord) -> None:
+        """It is over, however."""
+
+    def log_printed(self, text: str) -> None:
+        """The program printed."""
+
+    def approval_waiting(self, request: ApprovalRequest) -> None:
+        """A person is about to be asked."""
+
+
+class SilentObserver:
+    """Watches nothing; subclass it to watch some of it."""
+
+    def call_started(self, call_id: int, ref: str) -> None:
+        """A call arrived."""
+
+    def call_finished(self, record: CallRecord) -> None:
+        """It is over."""
+
+    def log_printed(self, text: str) -> None:
+        """The program printed."""
+
+    def approval_waiting(self, request: ApprovalRequest) -> None:
+        """A person is about to be asked."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunError:
+    """Why a program did not return."""
+
+    kind: RunErrorKind
+    message: str
+    line: int | None = None
+    """1-based line of the program."""
+    source_line: str | None = None
+    frames: tuple[tuple[int, str], ...] = ()
+    """The program's own frames, outermost first: line and function."""
+    limit: str | None = None
+    """For `limit`: which one (a key of `limits.SETTINGS`)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunOutcome:
+    """What became of one program."""
+
+    ok: bool
+    value: Any = None
+    error: RunError | None = None
+    calls: list[CallRecord] = field(default_factory=list)
+    """In the order in which they were made."""
+    logs: list[str] = field(default_factory=list)
+    ms: float = 0.0
+    asked_ms: float = 0.0
+    """Of these, how long the deadline stood still because a person was asked."""
+
+
+def source_error(source: str, limits: RunLimits) -> RunError | None:
+    """Why this source is refused before any guest sees it; None: it is not."""
+    try:
+        size = len(source.encode())
+    except UnicodeEncodeError:
+        return RunError(kind="rejected", message="the source holds a lone surrogate and is no text in UTF-8")
+    if size > limits.source_bytes:
+        text = f"the source has {size} bytes; the limit is {human_bytes(limits.source_bytes)}"
+        return RunError(kind="rejected", message=limit_message("source", text), limit="source")
+    return None
+
+
+async def run_program(
+    guest: Guest,
+    source: str,
+    input: Any,  # noqa: A002  the name that programs know it by
+    *,
+    admission: Admission,
+    limits: RunLimits,
+    run_id: str,
+    observer: Observer | None = None,
+    caller: tuple[str, ...] = (),
+    namespaces: Sequence[str] | None = None,
+    spill: Spill | None = None,
+) -> RunOutcome:
+    """Run `source` in `guest` to its outcome; the guest is dead or dying afterwards.
+
+    Never raises for anything that a guest does. Cancelled: the guest is dead before the cancellation goes on.
+    Raises: ValueRefusedError: `input` is no JSON value; nothing ran.
+    """
+    value = to_wire(input, "$input")
+    refused = source_error(source, limits)
+    if refused is not None:
+        guest.kill()
+        return RunOutcome(ok=False, error=refused)
+    run = _Run(
+        guest,
+        admission=admission,
+        limits=limits,
+        observer=observer or SilentObserver(),
+        spill=spill,
+        run_id=run_id,
+        caller=caller,
+    )
+    roots = list(namespaces) if namespaces is not None else admission.registry.namespaces()
+    return await run.to_outcome(source, value, roots)
+
+
+class _Run:
+    def __init__(
+        self,
+        guest: Guest,
+        *,
+        admission: Admission,
+        limits: RunLimits,
+        observer: Observer,
+        spill: Spill | None,
+        run_id: str,
+        caller: tuple[str, ...],
+    ) -> None:
+        self._guest = guest
+        self._fd = guest.socket.fileno()
+        self._admission = admission
+        self._limits = limits
+        self._observer = observer
+        self._spill = spill
+        self._talk = Conversation(limits)
+        self._context = RunContext(run_id=run_id, caller=caller, waiting=self._asking, shown=observer.approval_waiting)
+        self._calls: list[CallRecord] = []
+        self._logs: list[str] = []
+        self._scopes: dict[int, trio.CancelScope] = {}
+        self._running = 0
+        self._out: list[bytes] = []
+        self._backlog = bytearray()
+        self._draining = False
+        self._last: Finished | wire.Failed | Violation | None = None
+        self._deadline = trio.CancelScope()
+        self._asking_count = 0
+        self._asking_since = 0.0
+        self._asked_seconds = 0.0
+        self._left_seconds = 0.0
+
+    async def to_outcome(self, source: str, value: Any, namespaces: list[str]) -> RunOutcome:
+        started = trio.current_time()
+        self._deadline.deadline = started + self._limits.timeout_seconds
+        lost = False
+        try:
+            async with trio.open_nursery() as self._nursery:
+                with self._deadline:
+                    self._send(self._talk.start(source, value, namespaces))
+                    self._flush()
+                    lost = await self._converse()
+                if self._last is None and not lost:
+                    text = f"the program ran longer than {self._limits.timeout_seconds:g} s"
+                    self._last = Violation("limit", limit_message("timeout", text), "timeout")
+                # Nobody waits for these any more: the program is over, or will be in a moment.
+                self._nursery.cancel_scope.cancel()
+            error = await self._death() if self._last is None else None
+        except BaseException:
+            self._guest.kill()
+            with trio.move_on_after(DEATH_SECONDS, shield=True):
+                await self._guest.wait()
+            raise
+        finally:
+            self._guest.kill()
+        return self._outcome(error, (trio.current_time() - started) * 1000)
+
+    # -- reading -------------------------------------------------------------------------------------------------
+
+    async def _converse(self) -> bool:
+        """Serve the guest until the program's end; True: the guest is gone without one."""
+        fd, talk = self._fd, self._talk
+        while True:
+            await trio.lowlevel.wait_readable(fd)
+            try:
+                data = os.read(fd, READ_BYTES)
+            except BlockingIOError:
+                continue
+            except ConnectionError:
+                data = b""
+            if not data:
+                return True
+            for event in talk.receive(data):
+                self._handle(event)
+            if self._last is not None:
+                return False
+            if self._out:
+                self._flush()
+
+    def _handle(self, event: Event) -> None:
+        match event:
+            case wire.Call():
+                self._call(event)
+            case wire.Log():
+                self._logs.append(event.text)
+                self._observer.log_printed(event.text)
+            case wire.Timer():
+                if event.seconds <= 0:
+                    self._reply_timer(event.id)
+                else:
+                    self._nursery.start_soon(self._sleep, event.id, event.seconds)
+            case wire.Cancel():
+                scope = self._scopes.get(event.id)
+                if scope is not None:
+                    scope.cancel()
+            case _:
+                if self._last is None:
+                    self._last = event
+
+    def _call(self, frame: wire.Call) -> None:
+        started = trio.current_time()
+        self._observer.call_started(frame.id, frame.ref)
+        if self._running >= self._limits.calls_in_flight:
+            text = f"{frame.ref}: {self._limits.calls_in_flight} host calls are in flight already"
+            call = Admitted(id=frame.id, ref=frame.ref, arguments=frame.args, decision="limited", settled=True)
+            call.kind, call.message = "limit", limit_message("callsInFlight", text)
+        else:
+            call = self._admission.begin(frame.id, frame.ref, frame.args, self._context)
+        if call.settled:
+            self._answer(call, started)
+        else:
+            self._running += 1
+            self._nursery.start_soon(self._serve, call, started)
+
+    async def _serve(self, call: Admitted, started: float) -> None:
+        scope = self._scopes[call.id] = trio.CancelScope()
+        try:
+            with scope:
+                await self._admission.finish(call, self._context)
+        except Exception as error:
+            # A handler may mix its failure with the cancellation of this call.
+            settle_error(call, error)
+        finally:
+            del self._scopes[call.id]
+            self._running -= 1
+            if not call.settled:
+                call.kind = "cancelled"
+                waited = "the program stopped waiting for it" if scope.cancel_called else self._why_over()
+                call.message = f"{call.ref} was cancelled: {waited}"
+            self._answer(call, started)
+        self._flush()
+
+    def _why_over(self) -> str:
+        return "it was still running when the program ended" if self._last is not None else "the run was ended"
+
+    async def _sleep(self, timer_id: int, seconds: float) -> None:
+        scope = self._scopes[timer_id] = trio.CancelScope()
+        try:
+            with scope:
+                await trio.sleep(seconds)
+        finally:
+            del self._scopes[timer_id]
+        if not scope.cancelled_caught:
+            self._reply_timer(timer_id)
+            self._flush()
+
+    # -- answering -----------------------------------------------------------------------------------------------
+
+    def _reply_timer(self, timer_id: int) -> None:
+        if self._talk.answered(timer_id):
+            self._send(wire.encode(wire.Reply(timer_id, None)))
+
+    def _answer(self, call: Admitted, started: float) -> None:
+        """Reply, if the guest still waits, and write the record."""
+        if call.ok:
+            data = wire.encode(wire.Reply(call.id, call.value))
+            if len(data) - wire.LENGTH_BYTES > wire.HOST_FRAME_LIMIT_BYTES:
+                call.ok, call.kind = False, "limit"
+                text = f"{call.ref} returned {len(data)} bytes; {human_bytes(wire.HOST_FRAME_LIMIT_BYTES)} is the most"
+                call.message = limit_message("replyBuffer", text)
+        if not call.ok:
+            data = wire.encode(wire.Refusal(call.id, call.kind, call.message, call.details))
+        if self._talk.answered(call.id):
+            self._send(data)
+        shown, size = preview_of(call.arguments)
+        descriptor = call.action.descriptor if call.action is not None else None
+        record = CallRecord(
+            id=call.id,
+            ref=call.ref,
+            ok=call.ok,
+            ms=(trio.current_time() - started) * 1000,
+            error=None if call.ok else CallError(kind=call.kind, message=call.message),
+            risk=descriptor.risk if descriptor is not None else None,
+            namespace=descriptor.namespace if descriptor is not None else None,
+            decision=call.decision,
+            approver=call.approver,
+            would_block=call.would_block,
+            args_bytes=size,
+            result_bytes=len(data) if call.ok else 0,
+            args_preview=shown,
+        )
+        self._calls.append(record)
+        self._observer.call_finished(record)
+
+    def _send(self, data: bytes) -> None:
+        self._out.append(data)
+
+    def _flush(self) -> None:
+        """Write what is queued as far as the socket takes it; a task writes the rest."""
+        if not self._out:
+            return
+        data = self._out[0] if len(self._out) == 1 else b"".join(self._out)
+        self._out.clear()
+        if self._backlog:
+            waiting = len(self._backlog)
+            if waiting + len(data) > self._limits.reply_buffer_bytes:
+                if self._last is None:
+                    most = human_bytes(self._limits.reply_buffer_bytes)
+                    text = f"the program does not read its replies: more than {most} wait"
+                    self._last = Violation("limit", limit_message("replyBuffer", text), "replyBuffer")
+                self._backlog.clear()
+                self._deadline.cancel()
+                return
+            self._backlog += data
+            return
+        try:
+            sent = os.write(self._fd, data)
+        except BlockingIOError:
+            sent = 0
+        except OSError:
+            return  # the guest is gone; reading will say so
+        if sent < len(data):
+            self._backlog += memoryview(data)[sent:]
+            if not self._draining:
+                self._draining = True
+                self._nursery.start_soon(self._drain)
+
+    async def _drain(self) -> None:
+        try:
+            while self._backlog:
+                await trio.lowlevel.wait_writable(self._fd)
+                with memoryview(self._backlog)[: 4 * READ_BYTES] as piece:
+                    try:
+                        sent = os.write(self._fd, piece)
+                    except BlockingIOError:
+                        continue
+                    except OSError:
+                        return
+                del self._backlog[:sent]
+        finally:
+            self._draining = False
+
+    # -- deadline ------------------------------------------------------------------------------------------------
+
+    @contextmanager
+    def _asking(self) -> Iterator[None]:
+        """The deadline stands still while at least one person is asked."""
+        if self._asking_count == 0:
+            self._asking_since = trio.current_time()
+            self._left_seconds = self._deadline.deadline - self._asking_since
+            self._deadline.deadline = math.inf
+        self._asking_count += 1
+        try:
+            yield
+        finally:
+            self._asking_count -= 1
+            if self._asking_count == 0:
+                now = trio.current_time()
+                self._asked_seconds += now - self._asking_since
+                self._deadline.deadline = now + self._left_seconds
+
+    # -- the end -------------------------------------------------------------------------------------------------
+
+    async def _death(self) -> RunError:
+        """Why a guest is gone that did not say so itself."""
+        ended: GuestExit | None = None
+        with trio.move_on_after(DEATH_SECONDS):
+            ended = await self._guest.wait()
+        return death_error(ended, self._limits, in_half_frame=self._talk.in_half_frame)
+
+    def _outcome(self, error: RunError | None, ms: float) -> RunOutcome:
+        last, value = self._last, None
+        if isinstance(last, Violation):
+            error = RunError(kind=last.kind, message=last.message, limit=last.limit)
+        elif isinstance(last, wire.Failed):
+            error = failure_error(last, self._limits)
+        elif isinstance(last, Finished):
+            value = last.value
+            if last.text is not None:
+                try:
+                    value = self._spill(last.text) if self._spill is not None else result_from_text(last.text)
+                except ValueRefusedError as refused:
+                    error = RunError(kind="protocol", message=f"the guest returned what cannot cross: {refused}")
+                except OSError as fault:
+                    error = RunError(kind="host", message=f"the result could not be kept: {fault}")
+        return RunOutcome(
+            ok=error is None,
+            value=value,
+            error=error,
+            calls=sorted(self._calls, key=lambda record: record.id),
+            logs=self._logs,
+            ms=ms,
+            asked_ms=self._asked_seconds * 1000,
+        )
+
+
+def failure_error(failed: wire.Failed, limits: RunLimits) -> RunError:
+    """What the guest said of its own failure, with the setting where it names a limit."""
+    message = failed.message
+    limit = failed.limit if failed.kind == "limit" and failed.limit in SETTINGS else None
+    if limit is not None and SETTINGS[limit] not in message:
+        if limit == "memory":
+            message = f"the program ran out of memory: {human_bytes(limits.memory_bytes)} is the limit; {message}"
+        message = limit_message(limit, message)
+    kind: RunErrorKind = failed.kind  # type: ignore[assignment]  # `Conversation` let only these pass
+    return RunError(
+        kind=kind,
+        message=message,
+        line=failed.line,
+        source_line=failed.source_line,
+        frames=tuple((line, name) for line, name in failed.frames[:FRAMES_LIMIT]),
+        limit=limit,
+    )
+
+
+def death_error(ended: GuestExit | None, limits: RunLimits, *, in_half_frame: bool = False) -> RunError:
+    """Why a guest died that nobody killed: the processor limit, a refused system call, or a crash with its signal."""
+    half = ", in the middle of a frame" if in_half_frame else ""
+    if ended is None:
+        return RunError(kind="protocol", message=f"the guest closed its end of the bridge{half}")
+    if ended.signal is not None:
+        number = ended.signal
+        if number == signal.SIGXCPU:
+            text = f"the program used more than {limits.cpu_seconds} s of processor time"
+            return RunError(kind="limit", message=limit_message("cpu", text), limit="cpu")
+        named = f"guest crashed (signal {number}, {_signal_name(number)})"
+        if number == signal.SIGSYS:
+            named += ": it made a system call that is refused to guests"
+        elif number == signal.SIGKILL:
+            named += ": killed from outside, perhaps by the system for lack of memory"
+        return RunError(kind="crashed", message=named + half)
+    return RunError(
+        kind="crashed", message=f"guest crashed (exit status {ended.status}) before its program ended{half}"
+    )
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return "unnamed"
