@@ -1,0 +1,1 @@
+"""The resident host: the process in which durable children outlive their session."""

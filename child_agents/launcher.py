@@ -1,0 +1,189 @@
+"""The host's side of guardian and template: start them, ask for workers, notice when they are gone.
+
+Everything that is started here dies with this process: the guardian sees end-of-file on the lifeline.
+"""
+
+import array
+import contextlib
+import json
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Final
+
+import trio
+
+from child_agents import environment, kernel, template
+from child_agents.channel import descriptors_in
+from child_agents.errors import LauncherLostError
+from child_agents.process import MODULE_ARGUMENTS
+
+START_SECONDS: Final = 60.0
+"""A cold machine imports slowly; an ordinary start takes a quarter of a second."""
+CLOSE_SECONDS: Final = 10.0
+ORPHAN_SECONDS: Final = 5.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LaunchOptions:
+    """How children are started."""
+
+    owner: str
+    environment: Mapping[str, str]
+    """The clean environment of guardian, template and workers; a child's own comes with its job."""
+    entries: Sequence[str] = ("runtime",)
+    """Modules that the template may run without an exec."""
+    preload: Sequence[str] = ()
+    """What the template imports; empty: every child host is a cold start."""
+    pid_namespace: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Worker:
+    """A worker that waits for its job."""
+
+    channel: socket.socket
+    control: socket.socket
+    pidfd: int
+
+
+class Launcher:
+    """A live guardian with its template."""
+
+    def __init__(
+        self, options: LaunchOptions, process: subprocess.Popen[bytes], lifeline: int, requests: socket.socket
+    ) -> None:
+        self._options = options
+        self._process = process
+        self._lifeline = lifeline
+        self._requests = trio.socket.from_stdlib_socket(requests)
+        self._asking = trio.Lock()
+        self._lost = False
+        self.guardian_pid = process.pid
+        self.pidfd = os.pidfd_open(process.pid)
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether workers can still be asked for."""
+        return not self._lost and not kernel.has_exited(self.pidfd)
+
+    async def start_worker(self, run_id: str) -> Worker:
+        """A fresh worker and the host's ends of its channel and of the child's control channel.
+
+        Raises: LauncherLostError: guardian or template are gone.
+        """
+        ours, theirs = socket.socketpair()
+        control, child_control = socket.socketpair()
+        try:
+            async with self._asking:
+                with trio.CancelScope(shield=True):  # an answer without its question would shift all later ones
+                    pidfd = await self._ask(run_id, [theirs.fileno(), child_control.fileno()])
+        except BaseException:
+            ours.close()
+            control.close()
+            raise
+        finally:
+            theirs.close()
+            child_control.close()
+        return Worker(ours, control, pidfd)
+
+    async def _ask(self, run_id: str, descriptors: Sequence[int]) -> int:
+        ancillary = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", descriptors))]
+        try:
+            with trio.fail_after(START_SECONDS):
+                await self._requests.sendmsg([run_id.encode()], ancillary)
+                data, answer, _flags, _address = await self._requests.recvmsg(64, socket.CMSG_SPACE(4))
+        except (OSError, trio.TooSlowError) as error:
+            self._lost = True
+            raise LauncherLostError(f"the process that starts agents is gone: {error}") from None
+        found = descriptors_in(answer)
+        if data != template.STARTED or not found:
+            self._lost = True
+            raise LauncherLostError("the process that starts agents is gone")
+        os.set_inheritable(found[0], False)
+        return found[0]
+
+    async def wait_ready(self) -> None:
+        """Until the template has imported everything.
+
+        Raises: LauncherLostError
+        """
+        with trio.move_on_after(START_SECONDS):
+            try:
+                data = await self._requests.recv(64)
+            except OSError:
+                data = b""
+            if data == template.READY:
+                return
+        self._lost = True
+        raise LauncherLostError("the process that starts agents did not come up; its errors are on standard error")
+
+    async def aclose(self) -> None:
+        """Close the lifeline and wait until guardian and everything below it are gone."""
+        os.close(self._lifeline)
+        self._requests.close()
+        with trio.CancelScope(shield=True, deadline=trio.current_time() + CLOSE_SECONDS) as scope:
+            await trio.lowlevel.wait_readable(self.pidfd)
+        if scope.cancelled_caught:
+            kernel.signal_pidfd(self.pidfd, 9)
+        status = self._process.wait()
+        os.close(self.pidfd)
+        if status == 0:
+            return
+        # Only after the guardian itself was killed can something be left; it is ours now, for we are a subreaper.
+        kernel.kill_marked(f"{environment.OWNER}={self._options.owner}", ORPHAN_SECONDS)
+
+
+@asynccontextmanager
+async def open_launcher(options: LaunchOptions) -> AsyncIterator[Launcher]:
+    """Guardian and template, warm and ready; closing ends every child.
+
+    Raises: LauncherLostError: they could not be started.
+    """
+    launcher = start_launcher(options)
+    try:
+        await launcher.wait_ready()
+        yield launcher
+    finally:
+        await launcher.aclose()
+
+
+def start_launcher(options: LaunchOptions) -> Launcher:
+    """Start the guardian without waiting for its template.
+
+    Raises: LauncherLostError: no process was to be had.
+    """
+    with contextlib.suppress(OSError):
+        kernel.become_subreaper()
+    lifeline_read, lifeline = os.pipe()
+    requests, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    told = {
+        "pid_namespace": options.pid_namespace,
+        "preload": list(options.preload),
+        "entries": list(options.entries),
+    }
+    variables = {**options.environment, environment.OWNER: options.owner}
+    try:
+        process = subprocess.Popen(
+            [
+                *(sys.executable, *MODULE_ARGUMENTS, "child_agents.guardian"),
+                *(str(lifeline_read), str(theirs.fileno()), json.dumps(told)),
+            ],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            env=variables,
+            pass_fds=(lifeline_read, theirs.fileno()),
+        )
+    except OSError as error:
+        os.close(lifeline)
+        requests.close()
+        raise LauncherLostError(f"the guardian of agents could not be started: {error}") from None
+    finally:
+        os.close(lifeline_read)
+        theirs.close()
+    requests.setblocking(False)
+    return Launcher(options, process, lifeline, requests)

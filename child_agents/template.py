@@ -1,0 +1,115 @@
+"""The template: a warm process, never run, from which workers and child hosts are forked.
+
+`python -P -m child_agents.template REQUESTS_FD SWEEP_FD OPTIONS_JSON`. It imports what child hosts need (named by the
+host that starts it, as strings), freezes the heap, and forks one worker per packet: run id, worker channel, control
+channel. The answer is the worker's pidfd. It stays single-threaded, so its forks are sound and its death ends them.
+"""
+
+import contextlib
+import gc
+import importlib
+import json
+import os
+import select
+import signal
+import socket
+import sys
+import traceback
+from collections.abc import Sequence
+from typing import Final
+
+from child_agents import kernel, worker
+from child_agents.channel import receive_with_descriptors, send_with_descriptors
+from child_agents.process import close_all_but, module_argv
+
+PACKET_BYTES: Final = 4096
+READY: Final = b"ready"
+STARTED: Final = b"started"
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Serve until the host closes its end."""
+    requests = socket.socket(fileno=int(arguments[0]))
+    sweep = int(arguments[1])
+    options = json.loads(arguments[2])
+    loaded = _load(options["preload"], options["entries"])
+    gc.collect()
+    gc.freeze()
+    gc.disable()
+    requests.send(READY)
+    _serve(requests, sweep, loaded)
+
+
+def _load(preload: Sequence[str], entries: Sequence[str]) -> list[str]:
+    """Import what child hosts will need; the entry modules that may be run without an exec."""
+    for module in preload:
+        try:
+            importlib.import_module(module)
+        except Exception:
+            # A child that needs it fails by itself and says so; the others are only slower.
+            traceback.print_exc()
+    return list(entries) if preload else []
+
+
+def _serve(requests: socket.socket, sweep: int, loaded: list[str]) -> None:
+    wake_read, wake_write = os.pipe()
+    os.set_blocking(wake_read, False)
+    os.set_blocking(wake_write, False)
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    signal.set_wakeup_fd(wake_write, warn_on_full_buffer=False)
+    poll = select.poll()
+    poll.register(requests, select.POLLIN)
+    poll.register(wake_read, select.POLLIN)
+    while True:
+        ready = [descriptor for descriptor, _event in poll.poll()]
+        if wake_read in ready:
+            with contextlib.suppress(BlockingIOError):
+                os.read(wake_read, 4096)
+            _reap(sweep)
+        if requests.fileno() in ready:
+            data, descriptors = receive_with_descriptors(requests, PACKET_BYTES, 2)
+            if not data:
+                return
+            _start_worker(requests, data.decode(), descriptors, loaded)
+
+
+def _reap(sweep: int) -> None:
+    """Reap workers; one that did not end by itself may have left processes, and the guardian looks for them."""
+    with contextlib.suppress(ChildProcessError):
+        while True:
+            pid, status = os.waitpid(-1, os.WNOHANG)
+            if pid == 0:
+                return
+            if status != 0:
+                os.write(sweep, b"s")
+
+
+def _start_worker(requests: socket.socket, run_id: str, descriptors: list[int], loaded: list[str]) -> None:
+    channel = descriptors[0]
+    control = descriptors[1] if len(descriptors) > 1 else None
+    parent = os.getpid()
+    pid = os.fork()
+    if pid == 0:
+        status = 1
+        try:
+            os.setsid()
+            kernel.die_with_parent(parent)
+            signal.set_wakeup_fd(-1)
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            close_all_but({0, 1, 2, channel} if control is None else {0, 1, 2, channel, control})
+            kernel.show_arguments(module_argv("child_agents.worker", run_id), dict(os.environ))
+            worker.serve(socket.socket(fileno=channel), control, loaded)
+            status = 0
+        except BaseException:
+            traceback.print_exc()
+        os._exit(status)
+    pidfd = os.pidfd_open(pid)
+    for descriptor in descriptors:
+        os.close(descriptor)
+    with contextlib.suppress(OSError):
+        send_with_descriptors(requests, STARTED, [pidfd])
+    os.close(pidfd)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
