@@ -21,7 +21,7 @@ from runtime.advisor.lanes import Verdict, judge
 from runtime.advisor.limits import LISTED_SOURCES
 from runtime.advisor.paths import path_only_terms
 from runtime.advisor.rendering import Hint, render
-from runtime.advisor.scoring import WeighedWord, candidates, surface_scores, weigh
+from runtime.advisor.scoring import WeighedWord, candidates, weigh
 from runtime.advisor.script import mostly_non_latin
 from runtime.advisor.settings import AdvisorySettings
 from runtime.advisor.smoke import Smoke
@@ -94,7 +94,7 @@ def consider(state: AdvisorState, index: Fingerprint, prompt: str, settings: Adv
     if firing:
         listed = sorted(firing, key=_rank)[:LISTED_SOURCES]
         hint = render(
-            [(verdict, surface_scores(weighed, verdict.source.number)) for verdict in listed],
+            listed,
             budget_tokens=settings.budget_tokens,
             display=settings.mode == "enabled",
         )

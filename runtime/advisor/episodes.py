@@ -45,18 +45,19 @@ class Episodes:
         if turn % EPISODE_RESET_TURNS == 0:
             oldest = turn - EPISODE_RESET_TURNS
             known = {key: word for key, word in known.items() if word.episodes or word.last_turn > oldest}
+        fresh = Familiar(turn, 0)
         for key in keys:
             if key in brands:
                 continue
             before = known.get(key)
             if before is None:
-                known[key] = Familiar(turn, 0)
+                known[key] = fresh
                 continue
             gap = turn - before.last_turn
-            if gap < EPISODE_GAP_TURNS:
-                known[key] = Familiar(turn, before.episodes)
-            elif gap < EPISODE_RESET_TURNS:
+            if gap >= EPISODE_RESET_TURNS:
+                known[key] = fresh
+            elif gap >= EPISODE_GAP_TURNS:
                 known[key] = Familiar(turn, before.episodes + 1)
             else:
-                known[key] = Familiar(turn, 0)
+                known[key] = Familiar(turn, before.episodes) if before.episodes else fresh
         return Episodes(turn, known)

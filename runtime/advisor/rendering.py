@@ -1,6 +1,6 @@
 """From sources that fire to the text of a hint and its details. It knows budgets and forms, no heat and no reasons."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import ceil, floor
 from typing import Any, Literal, TypeAlias
@@ -14,7 +14,6 @@ from runtime.advisor.limits import (
     TOOLS_PER_SOURCE,
     UNITS_PER_TOKEN,
 )
-from runtime.advisor.scoring import SurfaceScore
 from runtime.advisor.sentences import short_description, utf16_units
 
 Register: TypeAlias = Literal["matched", "might match"]
@@ -84,57 +83,60 @@ def rounded_score(score: float) -> float:
     return (whole + (scaled - whole >= 1 / 2)) / scale
 
 
-def describe_match(verdict: Verdict, surfaces: Sequence[SurfaceScore], places: int) -> Match:
+def describe_match(verdict: Verdict, places: int) -> Match:
     """What a hint says of one source, naming at most `places` of its tools.
 
     Tools rank by their own score, then by catalog order. A tool without a name is dropped from the names only.
     """
     source = verdict.source
-    own_score = {surface.tool: surface.score for surface in surfaces}
+    own_score = {surface.tool: surface.score for surface in verdict.surfaces}
     ranked = sorted(range(len(source.surfaces)), key=lambda tool: -own_score.get(tool, 0.0))
     names = [name for tool in ranked if (name := source.surfaces[tool].name)]
     shown = min(places, TOOLS_PER_SOURCE)
     words = verdict.matched if verdict.surface is None else verdict.surface.words
-    by_rarity = sorted(words, key=lambda word: len(word.reading.posting))
+    by_rarity = sorted(words, key=lambda word: len(word.posting))
     return Match(
         namespace=source.namespace,
         label=source.label,
         score=rounded_score(verdict.effective_score),
-        matched_terms=tuple(word.reading.term for word in by_rarity),
+        matched_terms=tuple(word.term for word in by_rarity),
         names=tuple(names[:shown]),
         descriptions=tuple(source.surfaces[tool].description for tool in ranked[:shown]),
         omitted_names=tuple(names[shown:]),
     )
 
 
-def render(
-    fired: Sequence[tuple[Verdict, Sequence[SurfaceScore]]], *, budget_tokens: int, display: bool
-) -> Hint:
+def render(fired: Sequence[Verdict], *, budget_tokens: int, display: bool) -> Hint:
     """The hint for the sources that fire, best first; the longest of four forms that fits the budget.
 
     Seed: combustion:band:headline-strong, combustion:band:headline-weak, combustion:config:budget
     """
     matches: list[Match] = []
     places = TOOLS_PER_HINT
-    for verdict, surfaces in fired:
-        match = describe_match(verdict, surfaces, places)
+    for verdict in fired:
+        match = describe_match(verdict, places)
         places -= len(match.names)
         matches.append(match)
-    register: Register = "matched" if fired[0][0].lane == "strong" else "might match"
+    register: Register = "matched" if fired[0].lane == "strong" else "might match"
     count = sum(match.tool_count for match in matches)
     headline = (
         f"{', '.join(match.label for match in matches)} · {count} {'tool' if count == 1 else 'tools'}"
         f" {register} your prompt."
     )
-    forms = (
-        [headline, *_bullets(matches, described=True), *_next_step(matches[0]), _STEER],
-        [headline, *_bullets(matches, described=False), *_next_step(matches[0]), _STEER],
-        [headline, *[_one_line(match) for match in matches], _STEER],
-        [headline, _STEER],
-    )
-    texts = ["\n".join(lines) for lines in forms]
-    content = next((text for text in texts[:-1] if ceil(utf16_units(text) / UNITS_PER_TOKEN) <= budget_tokens), texts[-1])
+    content = ""
+    for lines in _forms(headline, matches):
+        content = "\n".join(lines)
+        if ceil(utf16_units(content) / UNITS_PER_TOKEN) <= budget_tokens:
+            break
     return Hint(content, display, register, tuple(matches))
+
+
+def _forms(headline: str, matches: Sequence[Match]) -> Iterator[list[str]]:
+    """The four forms of a hint, longest first; the last is said whatever the budget."""
+    yield [headline, *_bullets(matches, described=True), *_next_step(matches[0]), _STEER]
+    yield [headline, *_bullets(matches, described=False), *_next_step(matches[0]), _STEER]
+    yield [headline, *[_one_line(match) for match in matches], _STEER]
+    yield [headline, _STEER]
 
 
 def _reference(match: Match, name: str) -> str:

@@ -6,7 +6,7 @@ out, whatever else it holds.
 """
 
 from collections.abc import Container, Iterable, Sequence
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeAlias
 
 from runtime.advisor.constants import PHRASE_WINDOW, SCORE_QUANTUM
 from runtime.advisor.episodes import Episodes
@@ -14,35 +14,29 @@ from runtime.advisor.fingerprint import Fingerprint, Posting
 from runtime.advisor.limits import PATH_FACTOR
 from runtime.advisor.tokens import PromptWord
 
+_SHARE_SET_ASIDE: Final = 1 / 4
+"""The part of the threshold that the commonest words may weigh together without being looked up source by source.
+Any part is exact; this one was the fastest on the recorded catalogs: less walks long postings, more lets too many
+sources through."""
 _ROUNDING_MARGIN: Final = 1e-6
 """Sums in another order differ by less than this; what lies closer to the threshold is summed exactly."""
 
 
 class Reading(NamedTuple):
-    """One indexed term that a word may stand for."""
+    """One indexed term that a surviving word may stand for."""
 
+    position: int
+    """The word's index among all survivors, matched or not."""
+    key: str
+    """The written word in lower case."""
     weight: float
     """w(t) = path factor / (df(t) (1 + e))."""
     term: str
     posting: Posting
 
 
-class WeighedWord(NamedTuple):
-    """A surviving word with at least one indexed reading."""
-
-    position: int
-    """Its index among all survivors, matched or not."""
-    key: str
-    readings: tuple[Reading, ...]
-    """Heaviest first; of equals the earliest reading."""
-
-
-class MatchedWord(NamedTuple):
-    """A word as one source (or one of its tools) reads it."""
-
-    position: int
-    key: str
-    reading: Reading
+WeighedWord: TypeAlias = tuple[Reading, ...]
+"""The readings of one word that some source holds, heaviest first; of equals the earliest."""
 
 
 class SurfaceScore(NamedTuple):
@@ -51,7 +45,8 @@ class SurfaceScore(NamedTuple):
     tool: int
     """Position of the tool in its source."""
     score: float
-    words: tuple[MatchedWord, ...]
+    words: list[Reading]
+    """What it holds, each word with its heaviest reading there; in prompt order."""
 
 
 def weigh(
@@ -63,26 +58,28 @@ def weigh(
 
     Seed: combustion:score:inverse-df, combustion:path:half, combustion:familiar:formula
     """
-    postings = index.postings
-    known = episodes.words
-    weighed = []
-    for position, (key, candidates) in enumerate(words):
-        found = [(term, posting) for term in candidates if (posting := postings.get(term)) is not None]
-        if not found:
-            continue
-        memory = known.get(key)
+    posting_of = index.postings.get
+    memory_of = episodes.words.get
+    weighed: list[WeighedWord] = []
+    for position, (key, terms) in enumerate(words):
         readings = []
-        for term, posting in found:
+        for term in terms:
+            posting = posting_of(term)
+            if posting is None:
+                continue
             weight = SCORE_QUANTUM / len(posting)
             if term in path_terms:
                 weight *= PATH_FACTOR
-            readings.append(Reading(weight, term, posting))
+            readings.append(Reading(position, key, weight, term, posting))
+        if not readings:
+            continue
         if len(readings) > 1:
             readings.sort(key=_heaviest_first)
+        memory = memory_of(key)
         if memory is not None and memory.episodes:
             divisor = 1 + memory.episodes
-            readings = [Reading(weight / divisor, term, posting) for weight, term, posting in readings]
-        weighed.append(WeighedWord(position, key, tuple(readings)))
+            readings = [reading._replace(weight=reading.weight / divisor) for reading in readings]
+        weighed.append(tuple(readings))
     return weighed
 
 
@@ -90,62 +87,63 @@ def _heaviest_first(reading: Reading) -> float:
     return -reading.weight
 
 
-def candidates(weighed: Iterable[WeighedWord], threshold: float) -> Iterable[int]:
+def candidates(weighed: Iterable[WeighedWord], threshold: float) -> list[int]:
     """The numbers of the sources whose raw score may reach `threshold`: none that does is missing.
 
-    The commonest words are set aside as long as all of them together stay below the threshold; only the postings of
-    the others are walked.
+    The commonest words are set aside while all of them together weigh little; only the postings of the others are
+    walked, and a source is out if what it holds of them and everything set aside stay below the threshold.
     """
     commonest_first = sorted(weighed, key=_breadth, reverse=True)
     aside = 0.0
     start = 0
-    for word in commonest_first:
-        heaviest = word.readings[0].weight
-        if aside + heaviest + _ROUNDING_MARGIN >= threshold:
+    for readings in commonest_first:
+        heaviest = readings[0].weight
+        if aside + heaviest >= threshold * _SHARE_SET_ASIDE:
             break
         aside += heaviest
         start += 1
     bound: dict[int, float] = {}
     known = bound.get
-    for word in commonest_first[start:]:
-        heaviest = word.readings[0].weight
-        if len(word.readings) == 1:
-            for number in word.readings[0].posting:
-                bound[number] = known(number, aside) + heaviest
-        else:
-            for number in {number for reading in word.readings for number in reading.posting}:
-                bound[number] = known(number, aside) + heaviest
+    for readings in commonest_first[start:]:
+        heaviest = readings[0].weight
+        for number in readings[0].posting if len(readings) == 1 else _holders(readings):
+            bound[number] = known(number, aside) + heaviest
     least = threshold - _ROUNDING_MARGIN
     return [number for number, most in bound.items() if most >= least]
 
 
-def _breadth(word: WeighedWord) -> int:
+def _holders(readings: WeighedWord) -> set[int]:
+    """The sources that hold the word in any reading, each once."""
+    return {number for reading in readings for number in reading.posting}
+
+
+def _breadth(readings: WeighedWord) -> int:
     """How many sources a word may concern."""
-    return sum(len(reading.posting) for reading in word.readings)
+    return len(readings[0].posting) if len(readings) == 1 else sum(len(reading.posting) for reading in readings)
 
 
-def matched_words(weighed: Iterable[WeighedWord], number: int) -> list[MatchedWord]:
+def matched_words(weighed: Iterable[WeighedWord], number: int) -> list[Reading]:
     """The words that a source holds, each with its heaviest reading there; in prompt order.
 
     Seed: combustion:score:sum-max, combustion:score:rarest, combustion:score:one-unit
     """
     matched = []
-    for position, key, readings in weighed:
+    for readings in weighed:
         for reading in readings:
             if number in reading.posting:
-                matched.append(MatchedWord(position, key, reading))
+                matched.append(reading)
                 break
     return matched
 
 
-def total(matched: Iterable[MatchedWord]) -> float:
-    """The sum of the weights, in prompt order.
+def total(matched: Iterable[Reading]) -> float:
+    """The sum of the weights, in prompt order and in plain doubles (`sum` would compensate from Python 3.12 on).
 
     Seed: combustion:score:sum-max
     """
     score = 0.0
-    for word in matched:
-        score += word.reading.weight
+    for reading in matched:
+        score += reading.weight
     return score
 
 
@@ -154,34 +152,32 @@ def surface_scores(weighed: Iterable[WeighedWord], number: int) -> list[SurfaceS
 
     Seed: combustion:phrase:surface-score
     """
-    per_tool: dict[int, list[MatchedWord]] = {}
-    for position, key, readings in weighed:
-        read_by: set[int] | None = None
-        for reading in readings:
-            tools = reading.posting.get(number)
-            if tools is None:
-                continue
-            match = MatchedWord(position, key, reading)
-            for tool in tools:
-                if read_by is not None and tool in read_by:
-                    continue
+    per_tool: dict[int, list[Reading]] = {}
+    for readings in weighed:
+        if len(readings) == 1:
+            reading = readings[0]
+            for tool in reading.posting.get(number, ()):
                 if tool in per_tool:
-                    per_tool[tool].append(match)
+                    per_tool[tool].append(reading)
                 else:
-                    per_tool[tool] = [match]
-            if len(readings) > 1:
-                read_by = {*(read_by or ()), *tools}
-    return [SurfaceScore(tool, total(words), tuple(words)) for tool, words in sorted(per_tool.items())]
+                    per_tool[tool] = [reading]
+            continue
+        read_by: set[int] = set()
+        for reading in readings:
+            for tool in reading.posting.get(number, ()):
+                if tool not in read_by:
+                    read_by.add(tool)
+                    per_tool.setdefault(tool, []).append(reading)
+    return [SurfaceScore(tool, total(words), words) for tool, words in sorted(per_tool.items())]
 
 
-def holds_phrase(words: Sequence[MatchedWord]) -> bool:
+def holds_phrase(words: Sequence[Reading]) -> bool:
     """Whether two of these words stand close enough: at most 2 tau survivors apart.
 
     Seed: combustion:phrase:distance
     """
     return any(
-        later.position - earlier.position <= PHRASE_WINDOW
-        for earlier, later in zip(words, words[1:], strict=False)
+        later.position - earlier.position <= PHRASE_WINDOW for earlier, later in zip(words, words[1:], strict=False)
     )
 
 
@@ -192,10 +188,6 @@ def best_phrase(surfaces: Iterable[SurfaceScore], threshold: float) -> SurfaceSc
     """
     best: SurfaceScore | None = None
     for surface in surfaces:
-        if (
-            surface.score >= threshold
-            and (best is None or surface.score > best.score)
-            and holds_phrase(surface.words)
-        ):
+        if surface.score >= threshold and (best is None or surface.score > best.score) and holds_phrase(surface.words):
             best = surface
     return best

@@ -20,7 +20,7 @@ _CAPTURED: Final = re.compile(rf"[{WHITESPACE}]*\(captured from [^)]*\)[{WHITESP
 
 def utf16_units(text: str) -> int:
     """The length of `text` in UTF-16 units."""
-    return len(text) if text.isascii() else len(text) + sum(character > "\uffff" for character in text)
+    return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
 def collapse(text: str) -> str:
@@ -45,7 +45,7 @@ def short_description(description: str) -> str:
 
     The cut is by UTF-16 unit and may leave half of a surrogate pair, as recorded.
     """
-    text = collapse(_CAPTURED.sub("", description))
+    text = collapse(_CAPTURED.sub("", description) if ")" in description else description)
     if utf16_units(text) <= SHORT_DESCRIPTION_UNITS:
         return text
     sentence = first_sentence(text)

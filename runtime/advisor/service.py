@@ -1,0 +1,184 @@
+"""The advisor on a host: events in, hints appended to the branch. It decides nothing; `advisor.py` does.
+
+It knows the host only by its port. A hint burns after its line is in the transcript, never before: if the append fails,
+nothing burned, nothing is spent, and the heat stays.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
+
+import trio
+
+from host_bridge.descriptor import Descriptor
+from runtime.advisor.advisor import AdvisorState, consider, end_turn, fired, tool_use
+from runtime.advisor.ash import burned
+from runtime.advisor.fingerprint import CatalogTool, Fingerprint
+from runtime.advisor.rendering import Hint
+from runtime.advisor.replay import HINT_TYPE, replay
+from runtime.advisor.settings import AdvisorySettings
+from runtime.events import PromptSubmitted, SessionStarted, ToolCalled, TreeNavigated
+from runtime.hosts.port import SessionHost
+from runtime.transcript.entries import Entry, now_timestamp
+
+EXEC_TOOL: Final = "fabric_exec"
+"""Pi's tool whose recorded code names MCP servers. Our own runs leave a trace instead."""
+APPEND_DEADLINE_SECONDS: Final = 10.0
+"""An append and the burn that follows it are one step: a cancellation waits this long for them."""
+_REF_PREFIXES: Final = ("mcp.", "extensions.")
+
+
+class AdvisorService:
+    """The advisor of one session. Its methods are called one after another, in the session's written order.
+
+    Seed: combustion:store:replay-when, combustion:store:custom-message
+    """
+
+    def __init__(self, host: SessionHost, settings: AdvisorySettings | None = None) -> None:
+        self._host = host
+        self.settings = AdvisorySettings() if settings is None else settings
+        """Read anew at every prompt."""
+        self.index: Final = Fingerprint()
+        self.state = AdvisorState()
+        """What the advisor remembers now."""
+        self.last_hint: Hint | None = None
+        """The latest hint that was said on this branch view, for display."""
+        self._refs: dict[str, dict[str, str]] = {}
+        self._tools: dict[str, tuple[str, ...]] | None = None
+        self._unresolved: set[str] = set()
+
+    def set_source(self, name: str, descriptors: Iterable[Descriptor]) -> None:
+        """Replace one slice of the catalog: the registered tools, or one MCP server. An empty one is removed.
+
+        Actions without a namespace are never hinted at. Costs its own tools, not the catalog.
+        """
+        named = [descriptor for descriptor in descriptors if descriptor.namespace is not None]
+        self.index.set_slice(name, [catalog_tool(descriptor) for descriptor in named])
+        self._refs[name] = {one.ref: one.namespace for one in named if one.namespace is not None}
+        self._tools = None
+        if self._unresolved:
+            # The branch was replayed before this source was known: tools of it burn now.
+            now_known = self._replayed(self._host.branch()).ash
+            for record in now_known.values():
+                self.state = _with_ash(self.state, record.namespace, record.at)
+
+    async def session_started(self, event: SessionStarted) -> None:
+        """Drop what is transient, then replay the branch. Seed: combustion:store:fresh"""
+        self._boundary(event.branch)
+
+    async def tree_navigated(self, event: TreeNavigated) -> None:
+        """Drop what is transient, then replay the new branch. Seed: combustion:store:rewind-budget"""
+        self._boundary(event.branch)
+
+    async def prompt_submitted(self, event: PromptSubmitted) -> None:
+        """Consider the prompt; append a hint if one comes of it, and only then burn.
+
+        Raises: whatever the host's append raises; nothing burned then.
+        """
+        decision = consider(self.state, self.index, event.text, self.settings)
+        self.state = decision.state
+        if decision.hint is None:
+            return
+        with trio.fail_after(APPEND_DEADLINE_SECONDS) as scope:
+            scope.shield = True
+            entry = await self._host.append_custom_message(
+                HINT_TYPE,
+                well_formed(decision.hint.content),
+                display=decision.hint.display,
+                details=well_formed_json(decision.hint.details()),
+            )
+            self.state = fired(self.state, decision.hint, entry.timestamp or now_timestamp())
+            self.last_hint = decision.hint
+
+    async def turn_ended(self) -> None:
+        """The next point of the feedback window. Seed: combustion:smoke:window"""
+        self.state = end_turn(self.state)
+
+    def tool_called(self, event: ToolCalled) -> None:
+        """A program called an action: what it belongs to burns. Seed: combustion:store:organic"""
+        namespace = event.namespace if event.namespace is not None else self.namespace_of_ref(event.ref)
+        if namespace is not None:
+            self.state = tool_use(self.state, namespace, now_timestamp())
+
+    def namespace_of_ref(self, ref: str) -> str | None:
+        """The source of an action: as its descriptor says, else by the shape `mcp.<server>.<tool>`."""
+        for refs in self._refs.values():
+            if ref in refs:
+                return refs[ref]
+        first, _, rest = ref.partition(".")
+        server, dot, _ = rest.partition(".")
+        return f"mcp:{server}" if first == "mcp" and dot and server else None
+
+    def namespaces_of_tool(self, name: str) -> Sequence[str] | None:
+        """The sources that offer a tool under this name; None: no tool of the catalog."""
+        if self._tools is None:
+            tools: dict[str, dict[str, None]] = {}
+            for source in self.index.sources():
+                for surface in source.surfaces:
+                    tools.setdefault(surface.name, {})[source.namespace] = None
+            self._tools = {tool: tuple(namespaces) for tool, namespaces in tools.items()}
+        return self._tools.get(name)
+
+    def _boundary(self, branch: Sequence[Entry]) -> None:
+        """A session or tree boundary: transients are gone, and the branch alone says what is durable."""
+        self.state = self._replayed(branch)
+        self.last_hint = None
+
+    def _replayed(self, branch: Sequence[Entry]) -> AdvisorState:
+        self._unresolved = set()
+
+        def namespaces_of_tool(name: str) -> Sequence[str] | None:
+            found = self.namespaces_of_tool(name)
+            if found is None and name != EXEC_TOOL:
+                self._unresolved.add(name)
+            return found
+
+        def namespace_of_ref(ref: str) -> str | None:
+            found = self.namespace_of_ref(ref)
+            if found is None:
+                self._unresolved.add(ref)
+            return found
+
+        return replay(
+            (entry.fields for entry in branch),
+            namespaces_of_tool=namespaces_of_tool,
+            exec_tool=EXEC_TOOL,
+            namespace_of_ref=namespace_of_ref,
+        )
+
+
+def _with_ash(state: AdvisorState, namespace: str, at: str) -> AdvisorState:
+    """`state` with one more burned namespace; no hint counts as used by it."""
+    return AdvisorState(
+        ash=burned(state.ash, [namespace], "organic", at),
+        echoes=state.echoes,
+        spent_hints=state.spent_hints,
+        heat=state.heat,
+        smoke=state.smoke,
+        episodes=state.episodes,
+    )
+
+
+def catalog_tool(descriptor: Descriptor) -> CatalogTool:
+    """An action as the catalog lists it, named so that the reference a hint prints is the one a program calls."""
+    for prefix in _REF_PREFIXES:
+        if descriptor.ref.startswith(prefix):
+            return CatalogTool(descriptor.ref.removeprefix(prefix), descriptor.description, descriptor.namespace)
+    return CatalogTool(descriptor.tool_name or descriptor.ref, descriptor.description, descriptor.namespace)
+
+
+def well_formed(text: str) -> str:
+    """`text` as a transcript can hold it: half a surrogate pair, left by a cut, becomes a replacement mark."""
+    if text.isascii():
+        return text
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def well_formed_json(value: object) -> object:
+    """`value` with every string in it well formed."""
+    if isinstance(value, str):
+        return well_formed(value)
+    if isinstance(value, Mapping):
+        return {key: well_formed_json(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [well_formed_json(item) for item in value]
+    return value
