@@ -1,0 +1,81 @@
+"""Where raw lines are read from, on demand: an open file, or bytes in memory. It knows offsets and no entries."""
+
+import os
+from pathlib import Path
+from typing import Protocol
+
+from runtime.transcript.errors import ChangedOnDiskError
+
+
+class LineSource(Protocol):
+    """Bytes that stay where they are while the session grows behind them."""
+
+    def read(self, offset: int, length: int) -> bytes:
+        """Exactly these bytes.
+
+        Raises: ChangedOnDiskError: they are no longer there.
+        """
+
+    def block(self, offset: int, length: int) -> bytes:
+        """Up to `length` bytes; fewer only at the end."""
+
+    def close(self) -> None:
+        """Give up what is held; reading afterwards fails."""
+
+
+class FileSource:
+    """A descriptor of its own for reading; `pread` shares no position, so any number of readers may use it."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+
+    def read(self, offset: int, length: int) -> bytes:
+        """Exactly these bytes of the file."""
+        data = os.pread(self._fd, length, offset)
+        while len(data) < length:
+            more = os.pread(self._fd, length - len(data), offset + len(data))
+            if not more:
+                raise ChangedOnDiskError(self._path, f"the file ends before byte {offset + length}; it was cut short")
+            data += more
+        return data
+
+    def block(self, offset: int, length: int) -> bytes:
+        """Up to `length` bytes of the file; fewer only at its end."""
+        data = os.pread(self._fd, length, offset)
+        while 0 < len(data) < length and (more := os.pread(self._fd, length - len(data), offset + len(data))):
+            data += more
+        return data
+
+    def close(self) -> None:
+        """Close the descriptor."""
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
+
+    def __del__(self) -> None:
+        self.close()
+
+
+class MemorySource:
+    """The same over bytes in memory: sessions without a file, and old versions converted on load."""
+
+    def __init__(self, data: bytes = b"") -> None:
+        self._data = bytearray(data)
+
+    def append(self, data: bytes) -> int:
+        """Add bytes and return the offset they begin at."""
+        offset = len(self._data)
+        self._data += data
+        return offset
+
+    def read(self, offset: int, length: int) -> bytes:
+        """Exactly these bytes."""
+        return bytes(self._data[offset : offset + length])
+
+    def block(self, offset: int, length: int) -> bytes:
+        """Up to `length` bytes; fewer only at the end."""
+        return bytes(self._data[offset : offset + length])
+
+    def close(self) -> None:
+        """Nothing is held."""

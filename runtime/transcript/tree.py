@@ -1,0 +1,251 @@
+"""The shape of a session: ids, parents, leaf, branch, orphans, duplicates, cycles. It knows no bytes and no file.
+
+A million entries fit in about 170 MB: ids are interned once in a dict, everything else lies in flat arrays.
+A node is the number of an id in order of its first appearance; a duplicate id keeps its node and moves its line.
+"""
+
+import operator
+from array import array
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import repeat
+from typing import Final, NamedTuple, TypeAlias
+
+from runtime.transcript.damage import Finding
+
+ROOT: Final = -1
+"""Parent of an entry that follows nothing."""
+MISSING: Final = -2
+"""Parent of an orphan: its parent's id is not in the file."""
+CUT: Final = -3
+"""Parent edge removed because it closed a cycle."""
+
+Kind: TypeAlias = tuple[str, str | None]
+"""Type and custom type of an entry: what a walk needs to know without reading the line."""
+
+
+class Place(NamedTuple):
+    """Where an entry's line lies."""
+
+    offset: int
+    length: int
+    line: int
+
+
+class BlockPlaces(NamedTuple):
+    """The same for a block of lines, column by column."""
+
+    offsets: list[int]
+    lengths: list[int]
+    lines: list[int]
+
+
+class _KindCodes(dict[Kind, int]):
+    """A small number for each kind; an unseen kind gets the next one in the same look-up."""
+
+    def __missing__(self, kind: Kind) -> int:
+        self[kind] = len(self)
+        return self[kind]
+
+
+class Tree:
+    """Grows by one entry or by a block of entries; answers about ids, never about content."""
+
+    def __init__(self) -> None:
+        self.leaf: int = ROOT
+        """Node of the last entry in file order, or wherever `leaf` was moved; ROOT: before every entry."""
+        self._node_of: dict[str, int] = {}
+        self._ids: list[str] = []
+        self._parents = array("i")
+        self._kinds = array("I")
+        self._offsets = array("q")
+        self._lengths = array("q")
+        self._lines = array("I")
+        self._kind_codes = _KindCodes()
+        self._missing: dict[int, str] = {}
+        self._findings: list[Finding] = []
+        self._ordered = True
+        """Every parent stands before its child and no id came twice: then no cycle is possible."""
+        self._repeated = False
+        """Some id came twice within what `extend` was given."""
+
+    def __len__(self) -> int:
+        return len(self._ids)
+
+    def __contains__(self, entry_id: object) -> bool:
+        return entry_id in self._node_of
+
+    def extend(self, ids: list[str], parent_ids: list[str | None], codes: list[int], places: "BlockPlaces") -> bool:
+        """Add a block in one sweep; False (and nothing added) where an id is there already.
+
+        Every step is one pass in C: a million entries cost half a second.
+        """
+        start, count = len(self._ids), len(ids)
+        if self._repeated and not self._node_of.keys().isdisjoint(ids):
+            return False
+        self._node_of.update(zip(ids, range(start, start + count), strict=True))
+        if len(self._node_of) != start + count:
+            # Rare and costly once; from now on blocks are checked before they go in.
+            self._repeated = True
+            self._node_of = dict(zip(self._ids, range(start), strict=True))
+            return False
+        self._ids.extend(ids)
+        parents = list(map(self._node_of.get, parent_ids, repeat(MISSING)))  # type: ignore[arg-type]
+        if MISSING in parents:
+            for position, parent in enumerate(parents):
+                if parent == MISSING:
+                    parents[position] = self._unresolved(start + position, parent_ids[position])
+        self._ordered = self._ordered and all(map(operator.lt, parents, range(start, start + count)))  # type: ignore[arg-type]
+        self._parents.fromlist(parents)  # type: ignore[arg-type]
+        self._kinds.fromlist(codes)
+        self._offsets.fromlist(places.offsets)
+        self._lengths.fromlist(places.lengths)
+        self._lines.fromlist(places.lines)
+        self.leaf = start + count - 1
+        return True
+
+    def add(self, entry_id: str, parent_id: str | None, kind: Kind, place: Place) -> int:
+        """Add one entry, make it the leaf and return its node; a second entry of an id replaces the first, as in Pi."""
+        code = self._kind_codes[kind]
+        node = self._node_of.get(entry_id, len(self._ids))
+        parent = self._node_of.get(parent_id, MISSING) if parent_id else ROOT
+        if parent_id == entry_id:
+            parent = node
+        if node == len(self._ids):
+            self._node_of[entry_id] = node
+            self._ids.append(entry_id)
+            self._parents.append(parent)
+            self._kinds.append(code)
+            self._offsets.append(place.offset)
+            self._lengths.append(place.length)
+            self._lines.append(place.line)
+        else:
+            self._ordered = False
+            first = self._lines[node]
+            message = f"the id {entry_id!r} was used on line {first} already; this later entry replaces that one"
+            self._findings.append(Finding(place.line, "duplicate", message, entry_id))
+            self._missing.pop(node, None)
+            self._parents[node] = parent
+            self._kinds[node] = code
+            self._offsets[node], self._lengths[node], self._lines[node] = place
+        if parent == MISSING:
+            self._parents[node] = self._unresolved(node, parent_id)
+        self._ordered = self._ordered and parent < node
+        self.leaf = node
+        return node
+
+    def codes(self, kinds: Iterable[Kind]) -> list[int]:
+        """The numbers that stand for kinds in `extend`."""
+        return list(map(self._kind_codes.__getitem__, kinds))
+
+    def has_type(self, type_: str, codes: Iterable[int]) -> bool:
+        """Whether one of these codes is of a type."""
+        wanted = {code for (kind, _), code in self._kind_codes.items() if kind == type_}
+        return bool(wanted) and not wanted.isdisjoint(codes)
+
+    def _unresolved(self, node: int, parent_id: str | None) -> int:
+        if not parent_id:
+            return ROOT
+        self._missing[node] = parent_id
+        return MISSING
+
+    def settle(self) -> None:
+        """Resolve parents that stand after their children and cut cycles; called once, when a file was read."""
+        for node, parent_id in list(self._missing.items()):
+            parent = self._node_of.get(parent_id)
+            if parent is not None:
+                self._parents[node] = parent
+                self._ordered = self._ordered and parent < node
+                del self._missing[node]
+        if not self._ordered:
+            self._cut_cycles()
+        for node, parent_id in self._missing.items():
+            message = f"the parent {parent_id!r} of {self._ids[node]!r} is not in this file; its branch begins here"
+            self._findings.append(Finding(self._lines[node], "orphan", message, self._ids[node]))
+
+    def _cut_cycles(self) -> None:
+        parents = self._parents
+        state = bytearray(len(parents))  # 0 unseen, 1 on the present walk, 2 done
+        for start in range(len(parents)):
+            walked: list[int] = []
+            node = start
+            while node >= 0 and state[node] == 0:
+                state[node] = 1
+                walked.append(node)
+                node = parents[node]
+            if node >= 0 and state[node] == 1:
+                members = walked[walked.index(node) :]
+                # A parent is written before its children: the edge of the earliest line is the wrong one.
+                first = min(members, key=self._lines.__getitem__)
+                names = ", ".join(self._ids[member] for member in members[:4]) + (" …" if len(members) > 4 else "")
+                message = f"its parents lead back to it ({names}); the branch begins here"
+                self._findings.append(Finding(self._lines[first], "cycle", message, self._ids[first]))
+                parents[first] = CUT
+            for member in walked:
+                state[member] = 2
+
+    @property
+    def findings(self) -> list[Finding]:
+        """Duplicates, orphans and cycles."""
+        return list(self._findings)
+
+    def node(self, entry_id: str) -> int | None:
+        """The node of an id; None: no such entry."""
+        return self._node_of.get(entry_id)
+
+    def id(self, node: int) -> str:
+        """The id of a node."""
+        return self._ids[node]
+
+    def ids(self, nodes: Iterable[int]) -> list[str]:
+        """The ids of nodes."""
+        return list(map(self._ids.__getitem__, nodes))
+
+    def parent(self, node: int) -> int:
+        """The parent's node, or ROOT, MISSING, CUT."""
+        return self._parents[node]
+
+    def place(self, node: int) -> Place:
+        """Where the line of a node lies."""
+        return Place(self._offsets[node], self._lengths[node], self._lines[node])
+
+    def path(self, node: int) -> Sequence[int]:
+        """The nodes from the root to `node`; costs its depth."""
+        walked = array("i", self.ancestors(node))
+        walked.reverse()
+        return walked
+
+    def ancestors(self, node: int) -> Iterator[int]:
+        """`node`, its parent, and so on to the root."""
+        parents = self._parents
+        while node >= 0:
+            yield node
+            node = parents[node]
+
+    def latest(self, node: int, type_: str, custom_type: str | None = None) -> int | None:
+        """The nearest entry of a kind at or above `node`; no line is read. `custom_type` None: any."""
+        wanted = {
+            code
+            for (kind, custom), code in self._kind_codes.items()
+            if kind == type_ and (custom_type is None or custom == custom_type)
+        }
+        if not wanted:
+            return None
+        kinds = self._kinds
+        return next((above for above in self.ancestors(node) if kinds[above] in wanted), None)
+
+    def of_type(self, type_: str) -> list[int]:
+        """Every node of a type, in order of first appearance."""
+        wanted = {code for (kind, _), code in self._kind_codes.items() if kind == type_}
+        return [node for node, code in enumerate(self._kinds) if code in wanted] if wanted else []
+
+    def kind(self, node: int) -> Kind:
+        """Type and custom type of a node."""
+        code = self._kinds[node]
+        return next(kind for kind, known in self._kind_codes.items() if known == code)
+
+    def children(self) -> dict[int, list[int]]:
+        """Children of every node in file order; roots, orphans and cut entries stand under ROOT."""
+        below: dict[int, list[int]] = {}
+        for node, parent in enumerate(self._parents):
+            below.setdefault(max(parent, ROOT), []).append(node)
+        return below
