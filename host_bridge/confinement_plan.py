@@ -1,8 +1,9 @@
 """Which protections a guest gets, as plain data; it applies none and asks no kernel.
 
 Each protection is a named value with the kernel feature it needs and a state: `strict` (missing means refusing to run),
-`degradable` (missing means running without it, and saying so) or `disabled` (only by name: tests that remove a layer, and
-the weaker mode for trusted programs). The plan travels to the zygote as JSON; `guest_api.inside.confine` applies it.
+`degradable` (missing means running without it, and saying so) or `disabled` (only for tests that remove a layer).
+A weaker mode for trusted programs, chosen by name, makes the kernel's own protections degradable.
+The plan travels to the zygote by value; `guest_api.inside` applies it.
 Attacked by `tests/escapes` with one protection removed at a time.
 """
 
@@ -116,7 +117,7 @@ ISOLATION_SETTING: Final = "executor.isolation"
 """The setting that chooses between the two modes."""
 STRICT_MODE: Final = "strict"
 TRUSTED_MODE: Final = "trusted-process-only"
-"""The weaker mode: a process of its own and the language layer, nothing of the kernel's. For programs that you trust."""
+"""The weaker mode, for programs that you trust: a process and the language layer; of the kernel, what exists."""
 MODES: Final[tuple[str, ...]] = (STRICT_MODE, TRUSTED_MODE)
 NEEDED_IN_EVERY_MODE: Final[frozenset[str]] = frozenset({"process_boundary", "closed_descriptors", "empty_environment"})
 """What the weaker mode keeps strict: our own code provides these on any Linux."""
@@ -132,7 +133,8 @@ class ConfinementPlan:
     @classmethod
     def default(cls) -> "ConfinementPlan":
         """Strict for what a guest is never run without, degradable for Landlock and namespaces."""
-        return cls({protection.name: protection.default for protection in PROTECTIONS})
+        states: dict[str, State] = {protection.name: protection.default for protection in PROTECTIONS}
+        return cls(states)
 
     @classmethod
     def trusted_process_only(cls) -> "ConfinementPlan":

@@ -269,11 +269,9 @@ class ZygoteProcess:
         try:
             with theirs:
                 request = Fork(guest_id, limits.memory_bytes, limits.cpu_seconds, language_layer)
-                if self.lost:
-                    raise IsolationUnavailableError(["process_boundary: the zygote is gone"])
                 try:
                     await self._send(zygote_wire.encode(request), [theirs.fileno()])
-                except OSError:
+                except (OSError, trio.ClosedResourceError):
                     raise IsolationUnavailableError(["process_boundary: the zygote is gone"]) from None
             await guest.become_ready()
         except BaseException:
@@ -388,7 +386,7 @@ async def _wait_exit(process: subprocess.Popen[bytes]) -> None:
     if process.poll() is not None:
         return
     if not hasattr(os, "pidfd_open"):
-        while process.poll() is None:
+        while process.poll() is None:  # noqa: ASYNC110  a kernel without pidfds gives nothing to wait for
             await trio.sleep(0.01)
         return
     pidfd = os.pidfd_open(process.pid)

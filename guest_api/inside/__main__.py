@@ -1,4 +1,4 @@
-"""`python -I -m guest_api.inside FD`: the zygote, for an installed package; a host starts the same entry with its own paths."""
+"""`python -I -m guest_api.inside FD`: the zygote, on an inherited control socket. A host adds paths."""
 
 import sys
 

@@ -142,7 +142,12 @@ def build_filter(architecture: Architecture) -> bytes:
     code.load(_argument(0))
     code.jump(_JUMP_EQUAL, BRIDGE_FD, "allow", "ebadf")
 
-    for label, verdict in (("allow", ALLOW), ("eacces", ERRNO | EACCES), ("ebadf", ERRNO | EBADF), ("kill", KILL_PROCESS)):
+    for label, verdict in (
+        ("allow", ALLOW),
+        ("eacces", ERRNO | EACCES),
+        ("ebadf", ERRNO | EBADF),
+        ("kill", KILL_PROCESS),
+    ):
         code.label(label)
         code.give(verdict)
     return code.assemble()

@@ -1,6 +1,6 @@
 """System call numbers and the audit architecture of aarch64; no policy. It has no `open`, `stat`, `access`, `readlink`.
 
-Checked against the kernel's generic table by a test; the filter built from it was emulated, not run on this architecture.
+Checked against the kernel's generic table by a test; the filter from it was emulated, not run on this architecture.
 """
 
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""The two-stage zygote: one warm, confined process that forks each guest. It runs no program itself and imports no trio.
+"""The two-stage zygote: one warm, confined process that forks each guest. It runs no program itself and has no trio.
 
 Stage 1, once: import everything, enter namespaces, become pid 1 of them, give up identity and privileges, deny files,
 warm up, freeze. Stage 2, in each fork: keep one descriptor, take the limits, load the filter; only then read a source.
@@ -182,7 +182,9 @@ class _Zygote:
         self._base_bytes = base_bytes
         self._pid = os.getpid()
         self._id_by_pid: dict[int, int] = {}
-        self._wakeup_read, self._wakeup_write = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+        self._wakeup_read, self._wakeup_write = os.pipe()
+        os.set_blocking(self._wakeup_read, False)
+        os.set_blocking(self._wakeup_write, False)
 
     def serve(self) -> None:
         """Until the host hangs up; then no guest is left."""
