@@ -1,4 +1,4 @@
-"""What happened in a session, in the past tense. The session tells its services one after another, awaited, in order."""
+"""What happened in a session, in the past tense. The session tells its services in turn, awaited, in order."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -60,7 +60,7 @@ class AgentEnded:
 
 @dataclass(frozen=True, slots=True)
 class LevelChanged:
-    """The session's effective level changed."""
+    """The session's effective level changed, or a person chose the level that was in force (`level == previous`)."""
 
     level: Level
     previous: Level

@@ -1,4 +1,4 @@
-"""The port behind which a session lives: our own (`hosts/local.py`), or a live Pi's. Services know nothing else of it."""
+"""The port behind which a session lives: our own (`hosts/local.py`) or a live Pi's; services know no more of it."""
 
 from collections.abc import Sequence
 from typing import Any, Protocol
@@ -23,8 +23,12 @@ class SessionHost(Protocol):
     def model(self) -> Model | None:
         """The active model; None: unknown, every level is listed."""
 
-    async def set_level(self, level: Level | None) -> Level:
-        """Set the level as our own change (None: back to unset) and return what the host really applied."""
+    async def set_level(self, level: Level | None, *, replayed: bool = False) -> Level:
+        """Set the level as our own change (None: back to unset) and return what the host really applied.
+
+        `replayed`: the level follows from what the branch says already; a host that can puts off recording it until
+        the next append, so that opening a session writes nothing.
+        """
 
     async def append_custom(self, custom_type: str, data: Any) -> Entry:
         """Append a custom entry to the branch; returns once it is as durable as the setting promises."""
