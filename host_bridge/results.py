@@ -25,7 +25,7 @@ import msgspec
 
 SHOWN_BYTES: Final = 50 * 1024
 """What is shown of one result; Pi's own tools show as much."""
-ARRIVAL_BYTES: Final = 16 * 1024 * 1024
+ARRIVAL_BYTES: Final = 32 * 1024 * 1024
 """The most that one result of any source may weigh when it arrives; counted while it is read, before it is decoded."""
 FOLDER_BYTES: Final = 1024 * 1024 * 1024
 """What one run may keep in files."""
@@ -119,6 +119,25 @@ class ResultFolder:
             os.close(folder)
             raise PermissionError(errno.EPERM, "this folder is not private to you", str(self.path))
         return folder
+
+
+class ResultFolders:
+    """The folders of all runs of a host, one a run, below one root."""
+
+    def __init__(self, root: Path, *, limit_bytes: int = FOLDER_BYTES) -> None:
+        self.root = root
+        self._limit = limit_bytes
+        self._by_run: dict[str, ResultFolder] = {}
+
+    def of(self, run_id: str) -> ResultFolder:
+        """The folder of this run; nothing is created before something is kept."""
+        if run_id not in self._by_run:
+            self._by_run[run_id] = ResultFolder(self.root, run_id, limit_bytes=self._limit)
+        return self._by_run[run_id]
+
+    def forget(self, run_id: str) -> None:
+        """The run is over: its files stay until a sweep, its bookkeeping goes."""
+        self._by_run.pop(run_id, None)
 
 
 class Spill:

@@ -150,7 +150,7 @@ class McpServer(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """The deadline of one call; it does not depend on the server."""
     start_timeout_ms: Positive = 30_000
     """From the start of the server to its list of tools."""
-    max_result_bytes: Positive = 16 * MIB
+    max_result_bytes: Positive = 32 * MIB
     """The most that one answer of the server may weigh; more is refused while it arrives."""
     trust_annotations: bool = False
     """Whether the server's own word (`readOnlyHint` …) may lower a tool's risk class."""
@@ -192,7 +192,7 @@ class ToolsSection(Section, frozen=True):
     """`tools`: results of every source."""
 
     result_limit_bytes: Annotated[int, msgspec.Meta(ge=1024)] = 50 * KIB
-    """What a program sees of one result; the whole of it lies in a private file."""
+    """What is shown of one result; a program gets it whole, and what is cut off lies in a private file."""
     outside_project: bool = False
     """Whether `pi.*` file tools may leave the project's folder."""
 

@@ -8,7 +8,7 @@ Invariant: however the body ends, the process and all it started in its session 
 import re
 import signal
 import subprocess
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -45,8 +45,9 @@ class ServerProcess:
     """A running server and how it ended."""
 
     process: trio.Process
-    closed: trio.Event = field(default_factory=trio.Event)
-    """Set when the server's output has ended."""
+    on_closed: Callable[[], None]
+    """Told once the server's output has ended."""
+    closed: bool = False
     breach: str = ""
     """What it did that made us give up on it."""
     stderr_tail: bytearray = field(default_factory=bytearray)
@@ -68,9 +69,14 @@ class ServerProcess:
 
 @asynccontextmanager
 async def open_stdio(
-    command: Sequence[str], *, environment: Mapping[str, str], cwd: str | None, limit_bytes: int
+    command: Sequence[str],
+    *,
+    environment: Mapping[str, str],
+    cwd: str | None,
+    limit_bytes: int,
+    on_closed: Callable[[], None],
 ) -> AsyncIterator[tuple[MemoryObjectReceiveStream[Incoming], MemoryObjectSendStream[SessionMessage], ServerProcess]]:
-    """Start the server and connect to it.
+    """Start the server and connect to it; `on_closed` is told when its output ends.
 
     Raises: OSError: it cannot be started.
     """
@@ -84,7 +90,7 @@ async def open_stdio(
         start_new_session=True,
     )
     # Nothing is awaited from here until the block that stops the process is entered.
-    server = ServerProcess(process)
+    server = ServerProcess(process, on_closed)
     to_session, from_server = anyio.create_memory_object_stream[Incoming](0)
     from_session, to_write = anyio.create_memory_object_stream[SessionMessage](0)
     try:
@@ -122,7 +128,8 @@ async def _read(server: ServerProcess, to_session: MemoryObjectSendStream[Incomi
             # Its output has ended: give it a moment to say how it died, for the message.
             with trio.move_on_after(0.2):
                 await server.process.wait()
-        server.closed.set()
+        server.closed = True
+        server.on_closed()
         with suppress(trio.ClosedResourceError, trio.BrokenResourceError):
             # A server that floods its output could not read that its input is closed.
             while await _receive(server):
