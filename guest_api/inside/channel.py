@@ -1,0 +1,106 @@
+"""The guest's end of the bridge: frames queued and written together, replies read one blocking receive at a time.
+
+It knows no calls and no tasks. The socket is blocking and has no timeout, because `poll` is not among the allowed system calls.
+"""
+
+import os
+from typing import Final, Protocol
+
+from guest_api import wire
+
+_RECEIVE_BYTES: Final = 64 * 1024
+_FLUSH_ABOVE_BYTES: Final = 64 * 1024
+"""Queued frames are written at the latest when they reach this size, so a flood cannot fill the guest's memory."""
+
+
+class ByteStream(Protocol):
+    """What the channel needs of a socket."""
+
+    def sendall(self, data: bytes | bytearray, /) -> None:
+        """Write all of it or raise."""
+
+    def recv_into(self, buffer: bytearray, /) -> int:
+        """Read what is there, at least one byte; 0 at the end."""
+
+
+class Channel:
+    """Frames out, frames in."""
+
+    __slots__ = ("_incoming", "_outgoing", "_scratch", "_stream", "sent_any")
+
+    def __init__(self, stream: ByteStream) -> None:
+        self._stream = stream
+        self._outgoing = bytearray()
+        self._incoming = bytearray()
+        self._scratch = bytearray(_RECEIVE_BYTES)
+        self.sent_any = False
+
+    def queue(self, encoded: bytes) -> None:
+        """Send this frame with the next flush."""
+        self._outgoing += encoded
+        if len(self._outgoing) >= _FLUSH_ABOVE_BYTES:
+            self.flush()
+
+    def flush(self) -> None:
+        """Write everything that is queued."""
+        if self._outgoing:
+            outgoing = self._outgoing
+            self._outgoing = bytearray()
+            self._send(outgoing)
+
+    def read(self) -> list[wire.HostFrame]:
+        """Flush, then wait until the host has sent at least one whole frame."""
+        self.flush()
+        while True:
+            count = self._receive()
+            if not self._incoming:
+                frames, rest = _split(memoryview(self._scratch)[:count])
+                if rest:
+                    self._incoming += rest
+            else:
+                self._incoming += memoryview(self._scratch)[:count]
+                frames = self._take_buffered()
+            if frames:
+                return frames
+
+    def _take_buffered(self) -> list[wire.HostFrame]:
+        # A large reply arrives in many pieces; looking at its prefix first keeps that linear.
+        incoming = self._incoming
+        if len(incoming) < wire.LENGTH_BYTES:
+            return []
+        if len(incoming) < wire.LENGTH_BYTES + wire.body_length(incoming[:4], wire.HOST_FRAME_LIMIT_BYTES):
+            return []
+        self._incoming = bytearray()
+        frames, rest = _split(memoryview(incoming))
+        self._incoming += rest
+        return frames
+
+    def _receive(self) -> int:
+        try:
+            count = self._stream.recv_into(self._scratch)
+        except OSError:
+            count = 0
+        if count == 0:
+            # The host is gone or has closed this run. A program could swallow any exception, so the process ends here.
+            os._exit(0)
+        return count
+
+    def _send(self, data: bytearray) -> None:
+        try:
+            self._stream.sendall(data)
+        except OSError:
+            os._exit(0)
+
+
+def _split(data: memoryview) -> tuple[list[wire.HostFrame], memoryview]:
+    frames: list[wire.HostFrame] = []
+    position = 0
+    total = len(data)
+    while total - position >= wire.LENGTH_BYTES:
+        start = position + wire.LENGTH_BYTES
+        end = start + wire.body_length(data[position:start], wire.HOST_FRAME_LIMIT_BYTES)
+        if end > total:
+            break
+        frames.append(wire.decode_host_frame(data[start:end]))
+        position = end
+    return frames, data[position:]

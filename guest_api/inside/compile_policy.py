@@ -1,0 +1,529 @@
+"""Source to code, or a refusal: the names a program may spell are decided here, before anything runs.
+
+The body becomes one `async def`, which gives top-level `await` and `return` and keeps every line number. Names are checked,
+opcodes stay plain: the guest process holds no host object, so guarding each load would cost speed and buy nothing.
+Invariant: code that compiles mentions no refused name as an attribute, variable, argument, import or pattern, in any spelling
+(the parser normalises look-alikes before this file sees them); syntax without a visitor here is refused.
+Attacked by `tests/escapes/programs` and `tests/guest_api/test_policy_fuzz.py`.
+"""
+
+import ast
+import functools
+import sys
+import warnings
+from dataclasses import dataclass
+from types import CodeType
+from typing import Any, Final
+
+from RestrictedPython import compile_restricted_exec
+from RestrictedPython.transformer import RestrictingNodeTransformer
+
+from guest_api.inside import names
+from guest_api.inside.formatting import template_problem
+
+PROGRAM_FILENAME: Final = "<program>"
+"""Marks the program's own code; a traceback is filtered by it."""
+ENTRY_NAME: Final = "__program__"
+"""The async function that holds the body. No program can spell it."""
+
+# Helpers of ours that rewritten code calls. A program cannot spell them, so it can neither call nor shadow them.
+FORMAT_CALL: Final = "__format_call__"
+FORMAT_MAP_CALL: Final = "__format_map_call__"
+TYPE_CALL: Final = "__type_call__"
+GETATTR_CALL: Final = "__getattr_call__"
+HASATTR_CALL: Final = "__hasattr_call__"
+ANNOTATION_ANY: Final = "__annotation_any__"
+ANNOTATION_CLASSVAR: Final = "__annotation_classvar__"
+ANNOTATION_INITVAR: Final = "__annotation_initvar__"
+ANNOTATION_KW_ONLY: Final = "__annotation_kw_only__"
+
+_VISITOR_RECURSION: Final = 4000
+"""Python frames while visiting; each level of nesting takes three, and they use no C stack."""
+_CLASS_KEYWORDS: Final = frozenset({"total"})
+
+
+class ProgramRefusedError(Exception):
+    """The source is not run: `message` says what, `line` where, and the text of that line is quoted."""
+
+    def __init__(self, message: str, line: int | None, source_line: str | None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.line = line
+        self.source_line = source_line
+
+
+@dataclass(frozen=True, slots=True)
+class CompiledProgram:
+    """Code whose execution defines `ENTRY_NAME`."""
+
+    code: CodeType
+
+
+def compile_program(source: str, namespaces: tuple[str, ...] = ()) -> CompiledProgram:
+    """The code of an async function body, checked against the policy.
+
+    `namespaces` are the root names of the host's actions; a chain rooted at one may not name anything private.
+
+    Raises: ProgramRefusedError: no Python, too deeply nested, or a refused name.
+    """
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return CompiledProgram(_compile(source, namespaces))
+    except SyntaxError as error:
+        line = error.lineno if error.lineno is None or error.lineno > 0 else None
+        raise _refused(source, f"SyntaxError: {error.msg}", line) from None
+    except RecursionError:
+        raise _refused(source, "the source is too deeply nested", None) from None
+    except MemoryError:
+        raise _refused(source, "the source is too large or too deeply nested to compile", None) from None
+    except UnicodeEncodeError as error:
+        line = source.count("\n", 0, error.start) + 1
+        raise _refused(source, "the source holds a lone surrogate, which is not in UTF-8", line) from None
+    except (ValueError, OverflowError) as error:
+        raise _refused(source, f"the source cannot be compiled: {error}", None) from None
+
+
+def quoted_line(source: str, line: int | None) -> str | None:
+    """The text of one line of the program, without its indentation and at most 200 characters long."""
+    if line is None or line < 1:
+        return None
+    # Only what the parser counts as a line end; str.splitlines would also split at form feeds and the like.
+    lines = source.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    return lines[line - 1].strip()[:200] if line <= len(lines) else None
+
+
+def _refused(source: str, message: str, line: int | None) -> ProgramRefusedError:
+    return ProgramRefusedError(message, line, quoted_line(source, line))
+
+
+def _compile(source: str, namespaces: tuple[str, ...]) -> CodeType:
+    tree = ast.parse(source, PROGRAM_FILENAME)
+    body = tree.body or [ast.Pass()]
+    entry = ast.AsyncFunctionDef(
+        name=ENTRY_NAME,
+        args=ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[]),
+        body=body,
+        decorator_list=[],
+        lineno=1,
+        col_offset=0,
+    )
+    if sys.version_info >= (3, 12):
+        entry.type_params = []
+    module = ast.Module(body=[entry], type_ignores=[])
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(limit, _VISITOR_RECURSION))
+    try:
+        result = compile_restricted_exec(module, PROGRAM_FILENAME, policy=_policy_for(namespaces))
+    finally:
+        sys.setrecursionlimit(limit)
+    if result.errors:
+        line, _, message = result.errors[0].removeprefix("Line ").partition(": ")
+        raise _refused(source, message, int(line) if line.isdigit() else None)
+    code: CodeType = result.code
+    return code
+
+
+@functools.lru_cache(maxsize=16)
+def _policy_for(namespaces: tuple[str, ...]) -> type["ProgramPolicy"]:
+    # RestrictedPython makes the instance itself, so what it needs to know travels on a class.
+    return type("ProgramPolicy", (ProgramPolicy,), {"namespaces": frozenset(namespaces)})
+
+
+def _named(name: str, node: ast.AST) -> ast.Name:
+    return ast.copy_location(ast.Name(name, ast.Load()), node)
+
+
+class ProgramPolicy(RestrictingNodeTransformer):  # type: ignore[misc]
+    """The relaxed policy: plain opcodes, checked names, a closed list of syntax."""
+
+    namespaces: frozenset[str] = frozenset()
+
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self._scopes: list[str] = []
+        self._globals: set[str] = set()
+        self._bound: frozenset[str] | None = None
+        self._root: ast.AST | None = None
+
+    # Names
+
+    def check_variable(self, node: ast.AST, name: str | None) -> None:
+        """Refuse a name that would be bound or read as a variable."""
+        if name is not None:
+            problem = names.variable_problem(name)
+            if problem is not None:
+                self.error(node, problem)
+
+    def check_attribute(self, node: ast.AST, name: str, *, allow_methods: bool = False) -> None:
+        """Refuse a name behind a dot."""
+        problem = names.attribute_problem(name, allow_methods=allow_methods)
+        if problem is not None:
+            self.error(node, problem)
+
+    def not_allowed(self, node: ast.AST) -> None:
+        """Syntax that this policy has not reviewed."""
+        kind = type(node).__name__
+        if kind == "TryStar":
+            self.error(node, "except* is refused: exception groups do not occur here; use except")
+        else:
+            self.error(node, f"{kind} syntax is refused")
+
+    def plain(self, node: Any) -> Any:
+        """Keep the node, check what is inside."""
+        return ast.NodeTransformer.generic_visit(self, node)
+
+    visit_Subscript = visit_Slice = visit_Starred = visit_Assign = visit_AugAssign = plain
+    visit_For = visit_AsyncFor = visit_With = visit_AsyncWith = visit_withitem = visit_Await = plain
+    visit_ListComp = visit_SetComp = visit_DictComp = visit_GeneratorExp = visit_comprehension = plain
+    visit_Match = visit_match_case = visit_MatchValue = visit_MatchSingleton = visit_MatchSequence = visit_MatchOr = plain
+    visit_Constant = visit_arguments = visit_Return = visit_JoinedStr = visit_FormattedValue = visit_NamedExpr = plain
+
+    def visit_Name(self, node: ast.Name) -> ast.AST:  # noqa: N802
+        name = node.id
+        if name.startswith("__") and name.endswith("__"):
+            self._check_dunder_name(node)
+        elif name == "super" and isinstance(node.ctx, ast.Load):
+            pass
+        else:
+            self.check_variable(node, name)
+        return node
+
+    def _check_dunder_name(self, node: ast.Name) -> None:
+        name = node.id
+        if isinstance(node.ctx, ast.Load) and name == "__name__":
+            return
+        if self._scopes[-1:] == ["class"] and name in names.CLASS_METHODS:
+            return  # `__repr__ = __str__` and `__hash__ = None` say no more than a def would
+        self.check_variable(node, name)
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:  # noqa: N802
+        self.check_attribute(node, node.attr, allow_methods=_is_plain_super(node.value))
+        if node.attr in names.READABLE and not isinstance(node.ctx, ast.Load):
+            self.error(node, f'"{node.attr}" can be read, not assigned')
+        self._check_host_chain(node)
+        return self.plain(node)  # type: ignore[no-any-return]
+
+    def _check_host_chain(self, node: ast.Attribute) -> None:
+        if not node.attr.startswith("_"):
+            return
+        root: ast.AST = node.value
+        while isinstance(root, ast.Attribute | ast.Call | ast.Subscript | ast.Await):
+            root = root.func if isinstance(root, ast.Call) else root.value
+        if isinstance(root, ast.Name) and root.id in self.namespaces:
+            self.error(node, f'"{node.attr}" is refused: names that start with _ are not host actions')
+
+    def visit_keyword(self, node: ast.keyword) -> ast.AST:  # noqa: N802
+        self.check_variable(node, node.arg)
+        return self.plain(node)  # type: ignore[no-any-return]
+
+    # Calls
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:  # noqa: N802
+        func = node.func
+        if isinstance(func, ast.Attribute) and func.attr in names.FORMATTERS:
+            return self._format_call(node, func)
+        if isinstance(func, ast.Name):
+            name = func.id
+            if name in {"exec", "eval"} and not self._is_bound(name):
+                self.error(node, f'"{name}" is refused: text never becomes code here')
+            elif name == "type" and len(node.args) == 1 and not node.keywords and not self._is_bound(name):
+                if not isinstance(node.args[0], ast.Starred):
+                    node.func = _named(TYPE_CALL, func)
+            elif name in {"getattr", "hasattr"} and not self._is_bound(name):
+                self._rewrite_attribute_call(node, name)
+        return self.plain(node)  # type: ignore[no-any-return]
+
+    def _format_call(self, node: ast.Call, func: ast.Attribute) -> ast.AST:
+        if isinstance(func.value, ast.Constant) and isinstance(func.value.value, str):
+            problem = template_problem(func.value.value)
+            if problem is not None:
+                self.error(node, problem)
+        self._check_host_chain(func)
+        helper = FORMAT_CALL if func.attr == "format" else FORMAT_MAP_CALL
+        owner = func.value
+        node.func = _named(helper, func)
+        node.args = [owner, *node.args]
+        return self.plain(node)  # type: ignore[no-any-return]
+
+    def _rewrite_attribute_call(self, node: ast.Call, name: str) -> None:
+        """`getattr(x, "size")` says no more than `x.size`; anything less literal finds no builtin at run time."""
+        wanted = (2, 3) if name == "getattr" else (2,)
+        if len(node.args) not in wanted or node.keywords or any(isinstance(arg, ast.Starred) for arg in node.args):
+            return
+        key = node.args[1]
+        if not (isinstance(key, ast.Constant) and isinstance(key.value, str)):
+            return
+        if key.value.startswith("_") or names.attribute_problem(key.value) is not None:
+            return
+        node.func = _named(GETATTR_CALL if name == "getattr" else HASATTR_CALL, node.func)
+
+    def _is_bound(self, name: str) -> bool:
+        if self._bound is None:
+            self._bound = frozenset(_bound_names(self._root)) if self._root is not None else frozenset()
+        return name in self._bound
+
+    # Imports
+
+    def visit_Import(self, node: ast.Import) -> ast.AST:  # noqa: N802
+        for alias in node.names:
+            self._check_module(node, alias.name)
+            self.check_variable(node, alias.asname)
+        return node
+
+    def visit_ImportFrom(self, node: ast.ImportFrom) -> ast.AST:  # noqa: N802
+        if node.module == "__future__":
+            return ast.copy_location(ast.Pass(), node)
+        if node.level:
+            self.error(node, "relative imports are refused: a program is one file")
+        self._check_module(node, node.module or "")
+        for alias in node.names:
+            if alias.name == "*":
+                self.error(node, "import * is refused: name what you need")
+            elif alias.name.startswith("_"):
+                self.error(node, f'"{alias.name}" is refused: names that start with _ are not exported')
+            else:
+                self.check_variable(node, alias.name)
+                if alias.name not in names.FORMATTERS:
+                    self.check_attribute(node, alias.name)
+            self.check_variable(node, alias.asname)
+        return node
+
+    def _check_module(self, node: ast.AST, module: str) -> None:
+        if any(part.startswith("_") for part in module.split(".")):
+            self.error(node, f'"{module}" is refused: modules that start with _ are not importable')
+
+    # Functions and classes
+
+    def visit_Module(self, node: ast.Module) -> ast.AST:  # noqa: N802
+        """The wrapper that holds the program; see `_compile`."""
+        entry = node.body[0]
+        assert isinstance(entry, ast.AsyncFunctionDef)  # noqa: S101  made by _compile
+        self._root = entry
+        self._scopes.append("program")
+        entry.body = self._visit_body(entry.body)
+        self._scopes.pop()
+        if self._globals:
+            # `global n` below must mean the program's own n, and that one is a local of the wrapper unless said here.
+            entry.body.insert(0, ast.Global(sorted(self._globals)))
+        ast.fix_missing_locations(node)
+        return node
+
+    def _visit_body(self, body: list[ast.stmt]) -> list[ast.stmt]:
+        visited: list[ast.stmt] = []
+        for statement in body:
+            changed = self.visit(statement)
+            if changed is not None:
+                visited.append(changed)
+        return visited
+
+    def visit_FunctionDef(self, node: Any) -> ast.AST:  # noqa: N802
+        self._check_function_name(node, node.name)
+        self._check_arguments(node.args)
+        node.decorator_list = [self.visit(decorator) for decorator in node.decorator_list]
+        node.args = self.visit(node.args)
+        if node.returns is not None:
+            self.visit(node.returns)
+            node.returns = None
+        self._visit_type_parameters(node)
+        self._scopes.append("function")
+        node.body = self._visit_body(node.body)
+        self._scopes.pop()
+        return node  # type: ignore[no-any-return]
+
+    visit_AsyncFunctionDef = visit_FunctionDef
+
+    def _check_function_name(self, node: ast.AST, name: str) -> None:
+        if names.is_dunder(name) and self._scopes[-1] == "class" and name in names.CLASS_METHODS:
+            return
+        self.check_variable(node, name)
+
+    def _check_arguments(self, arguments: ast.arguments) -> None:
+        for argument in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs):
+            self.check_variable(argument, argument.arg)
+        for extra in (arguments.vararg, arguments.kwarg):
+            if extra is not None:
+                self.check_variable(extra, extra.arg)
+
+    def visit_arg(self, node: ast.arg) -> ast.AST:  # noqa: N802
+        if node.annotation is not None:
+            self.visit(node.annotation)
+            node.annotation = None
+        return node
+
+    def visit_Lambda(self, node: ast.Lambda) -> ast.AST:  # noqa: N802
+        self._check_arguments(node.args)
+        node.args = self.visit(node.args)
+        self._scopes.append("function")
+        node.body = self.visit(node.body)
+        self._scopes.pop()
+        return node
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:  # noqa: N802
+        self.check_variable(node, node.name)
+        for keyword in node.keywords:
+            if keyword.arg is None:
+                self.error(node, "** in a class statement is refused: it could name a metaclass")
+            elif keyword.arg not in _CLASS_KEYWORDS:
+                self.error(node, f'the class keyword "{keyword.arg}" is refused: use a class decorator')
+            elif not isinstance(keyword.value, ast.Constant):
+                self.error(node, f'the class keyword "{keyword.arg}" takes True or False')
+        node.keywords = []
+        node.bases = [self.visit(base) for base in node.bases]
+        node.decorator_list = [self.visit(decorator) for decorator in node.decorator_list]
+        self._visit_type_parameters(node)
+        self._scopes.append("class")
+        body: list[ast.stmt] = []
+        for statement in node.body:
+            changed = self._visit_slots(statement) if _assigns_slots(statement) else self.visit(statement)
+            if changed is not None:
+                body.append(changed)
+        node.body = body
+        self._scopes.pop()
+        return node
+
+    def _visit_slots(self, node: Any) -> ast.AST:
+        """`__slots__` is a literal: a list that the program still holds could be changed later and read by `copy`."""
+        value = node.value
+        items = value.elts if isinstance(value, ast.Tuple | ast.List | ast.Set) else [value]
+        slots = []
+        for item in items:
+            if isinstance(item, ast.Constant) and isinstance(item.value, str):
+                self._check_slot(node, item.value)
+                slots.append(item.value)
+            else:
+                self.error(node, "__slots__ takes literal strings")
+        assign = ast.Assign([ast.Name("__slots__", ast.Store())], ast.Constant(tuple(slots)))
+        return ast.fix_missing_locations(ast.copy_location(assign, node))
+
+    def _check_slot(self, node: ast.AST, name: str) -> None:
+        self.check_variable(node, name)
+        self.check_attribute(node, name)
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:  # noqa: N802
+        """Annotations are checked, never evaluated; a class keeps which names were annotated, for its dataclass fields."""
+        self.visit(node.annotation)
+        node.target = self.visit(node.target)
+        if node.value is not None:
+            node.value = self.visit(node.value)
+        if self._scopes[-1] == "class" and isinstance(node.target, ast.Name):
+            node.annotation = _named(_annotation_marker(node.annotation), node)
+            return node
+        if node.value is not None:
+            return ast.copy_location(ast.Assign([node.target], node.value), node)
+        if isinstance(node.target, ast.Name):
+            node.annotation = ast.copy_location(ast.Constant(None), node)
+            return node
+        return ast.copy_location(ast.Pass(), node)
+
+    def _visit_type_parameters(self, node: Any) -> None:
+        for parameter in getattr(node, "type_params", ()):
+            self.check_variable(node, parameter.name)
+            if getattr(parameter, "bound", None) is not None:
+                self.visit(parameter.bound)
+                parameter.bound = None
+            if getattr(parameter, "default_value", None) is not None:
+                self.visit(parameter.default_value)
+                parameter.default_value = None
+
+    def visit_TypeAlias(self, node: Any) -> ast.AST:  # noqa: N802
+        """`type Name = ...` (3.12) binds a name that nothing evaluates."""
+        self.visit(node.value)
+        target = self.visit(node.name)
+        return ast.copy_location(ast.Assign([target], _named(ANNOTATION_ANY, node)), node)
+
+    # Scopes
+
+    def visit_Global(self, node: ast.Global) -> ast.AST:  # noqa: N802
+        for name in node.names:
+            self.check_variable(node, name)
+        self._globals.update(node.names)
+        if self._scopes[-1] == "program":
+            return ast.copy_location(ast.Pass(), node)
+        return node
+
+    def visit_Nonlocal(self, node: ast.Nonlocal) -> ast.AST:  # noqa: N802
+        for name in node.names:
+            self.check_variable(node, name)
+        return node
+
+    def visit_Yield(self, node: Any) -> ast.AST:  # noqa: N802
+        if self._scopes[-1] != "function":
+            self.error(node, "yield outside a function is refused: a program returns its result")
+        return self.plain(node)  # type: ignore[no-any-return]
+
+    visit_YieldFrom = visit_Yield
+
+    # Handlers and patterns
+
+    def visit_ExceptHandler(self, node: ast.ExceptHandler) -> ast.AST:  # noqa: N802
+        self.check_variable(node, node.name)
+        return self.plain(node)  # type: ignore[no-any-return]
+
+    def visit_MatchMapping(self, node: ast.MatchMapping) -> ast.AST:  # noqa: N802
+        self.check_variable(node, node.rest)
+        return self.plain(node)  # type: ignore[no-any-return]
+
+    def visit_MatchStar(self, node: ast.MatchStar) -> ast.AST:  # noqa: N802
+        self.check_variable(node, node.name)
+        return node
+
+    def visit_MatchAs(self, node: ast.MatchAs) -> ast.AST:  # noqa: N802
+        self.check_variable(node, node.name)
+        return self.plain(node)  # type: ignore[no-any-return]
+
+    def visit_MatchClass(self, node: ast.MatchClass) -> ast.AST:  # noqa: N802
+        for name in node.kwd_attrs:
+            self.check_attribute(node, name)
+        return self.plain(node)  # type: ignore[no-any-return]
+
+
+def _is_plain_super(node: ast.AST) -> bool:
+    return (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name)
+        and node.func.id == "super"
+        and not node.args
+        and not node.keywords
+    )
+
+
+def _assigns_slots(statement: ast.stmt) -> bool:
+    if isinstance(statement, ast.AnnAssign):
+        return isinstance(statement.target, ast.Name) and statement.target.id == "__slots__"
+    return (
+        isinstance(statement, ast.Assign)
+        and len(statement.targets) == 1
+        and isinstance(statement.targets[0], ast.Name)
+        and statement.targets[0].id == "__slots__"
+    )
+
+
+def _annotation_marker(annotation: ast.expr) -> str:
+    """Which of the three annotations that dataclasses react to this is."""
+    node: ast.AST = annotation
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        try:
+            node = ast.parse(node.value, mode="eval").body
+        except SyntaxError:
+            return ANNOTATION_ANY
+    if isinstance(node, ast.Subscript):
+        node = node.value
+    name = node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
+    markers = {"ClassVar": ANNOTATION_CLASSVAR, "InitVar": ANNOTATION_INITVAR, "KW_ONLY": ANNOTATION_KW_ONLY}
+    return markers.get(name, ANNOTATION_ANY)
+
+
+def _bound_names(root: ast.AST) -> set[str]:
+    """Every name that the program binds anywhere."""
+    bound: set[str] = set()
+    for node in ast.walk(root):
+        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+            bound.add(node.id)
+        elif isinstance(node, ast.arg):
+            bound.add(node.arg)
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            bound.add(node.name)
+        elif isinstance(node, ast.alias):
+            bound.add(node.asname or node.name)
+    return bound
