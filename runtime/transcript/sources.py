@@ -28,6 +28,7 @@ class FileSource:
 
     def __init__(self, path: Path) -> None:
         self._path = path
+        self._fd = -1  # `__del__` runs even where the next line fails
         self._fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
 
     def read(self, offset: int, length: int) -> bytes:

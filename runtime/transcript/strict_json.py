@@ -5,7 +5,6 @@ Writing is exact or refused: no NaN, no Infinity, no lone surrogate, integers ex
 """
 
 import json
-import re
 import sys
 from typing import Any, Final, NoReturn
 
@@ -13,8 +12,6 @@ import msgspec
 
 _encoder: Final = msgspec.json.Encoder()
 _decoder: Final = msgspec.json.Decoder()
-_INTEGER: Final = re.compile(rb"\d{4000}")
-"""Only a line with such a run of digits can hold an integer past the interpreter's limit of 4300."""
 
 
 class NotJsonError(ValueError):
@@ -61,9 +58,8 @@ def _exact_integer(digits: str) -> int:
     # Halving keeps every conversion under the interpreter's digit limit and the value exact.
     sign, digits = (-1, digits[1:]) if digits.startswith("-") else (1, digits)
     half = len(digits) // 2
-    return sign * (
-        _exact_integer(digits[:half]) * 10 ** (len(digits) - half) + _exact_integer(digits[half:].lstrip("0") or "0")
-    )
+    scale: int = 10 ** (len(digits) - half)
+    return sign * (_exact_integer(digits[:half]) * scale + _exact_integer(digits[half:].lstrip("0") or "0"))
 
 
 def _integer_digits(value: int) -> str:

@@ -61,7 +61,9 @@ class Tree:
         self._lengths = array("q")
         self._lines = array("I")
         self._kind_codes = _KindCodes()
+        self._kind_list: list[Kind] = []
         self._missing: dict[int, str] = {}
+        self._cut: dict[int, str] = {}
         self._findings: list[Finding] = []
         self._ordered = True
         """Every parent stands before its child and no id came twice: then no cycle is possible."""
@@ -179,6 +181,7 @@ class Tree:
                 names = ", ".join(self._ids[member] for member in members[:4]) + (" …" if len(members) > 4 else "")
                 message = f"its parents lead back to it ({names}); the branch begins here"
                 self._findings.append(Finding(self._lines[first], "cycle", message, self._ids[first]))
+                self._cut[first] = self._ids[parents[first]]
                 parents[first] = CUT
             for member in walked:
                 state[member] = 2
@@ -203,6 +206,13 @@ class Tree:
     def parent(self, node: int) -> int:
         """The parent's node, or ROOT, MISSING, CUT."""
         return self._parents[node]
+
+    def parent_id(self, node: int) -> str | None:
+        """The parent's id as the entry gives it, whether that entry exists or not; None: a root."""
+        parent = self._parents[node]
+        if parent >= 0:
+            return self._ids[parent]
+        return self._missing.get(node) or self._cut.get(node)
 
     def place(self, node: int) -> Place:
         """Where the line of a node lies."""
@@ -240,8 +250,9 @@ class Tree:
 
     def kind(self, node: int) -> Kind:
         """Type and custom type of a node."""
-        code = self._kinds[node]
-        return next(kind for kind, known in self._kind_codes.items() if known == code)
+        if len(self._kind_list) != len(self._kind_codes):
+            self._kind_list = list(self._kind_codes)
+        return self._kind_list[self._kinds[node]]
 
     def children(self) -> dict[int, list[int]]:
         """Children of every node in file order; roots, orphans and cut entries stand under ROOT."""

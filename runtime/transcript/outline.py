@@ -1,0 +1,158 @@
+"""A session's tree as lines of text for people. Pure: it knows entries and where branches part, and prints nothing."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from runtime.transcript.entries import CAPABILITY_ENTRY, RUN_ENTRY, THINKING_ENTRY, Entry
+from runtime.transcript.store import TranscriptStore
+from runtime.transcript.tree import ROOT
+
+_PREVIEW_CHARACTERS: Final = 72
+
+
+def outline(store: TranscriptStore) -> Iterator[str]:
+    """One line for each entry: a chain stays at one depth, and only where branches part it is indented.
+
+    `*` marks the active branch, `<- leaf` its end; run records list their calls below.
+    """
+    tree = store.tree
+    below = tree.children()
+    active = set(tree.path(tree.leaf))
+    labels = store.labels
+    stack: list[tuple[int, int]] = [(node, 0) for node in reversed(below.get(ROOT, []))]
+    while stack:
+        node, depth = stack.pop()
+        entry = store.entry(tree.id(node))
+        mark = "*" if node in active else " "
+        tail = f"  [{labels[entry.id]}]" if entry.id in labels else ""
+        tail += "  <- leaf" if node == tree.leaf else ""
+        indent = "  " * depth
+        yield plain(f"{mark} {indent}{entry.id}  {describe(entry)}{tail}")
+        for detail in details(entry):
+            yield plain(f"  {indent}  {detail}")
+        children = below.get(node, [])
+        deeper = depth + 1 if len(children) > 1 else depth
+        stack.extend((child, deeper) for child in reversed(children))
+
+
+def describe(entry: Entry) -> str:
+    """What an entry is, in a few words."""
+    if entry.type == "message":
+        return _describe_message(entry.message or {})
+    if entry.type == "thinking_level_change":
+        return f"thinking level {entry.thinking_level}"
+    if entry.type == "model_change":
+        return f"model {entry.get('provider')}/{entry.get('modelId')}"
+    if entry.type == "label":
+        return f"label {entry.get('label')!r} on {entry.get('targetId')}"
+    if entry.type == "session_info":
+        return f"session name {entry.get('name')!r}"
+    if entry.type in {"compaction", "branch_summary"}:
+        return f"{entry.type.replace('_', ' ')}: {_preview(str(entry.get('summary', '')))}"
+    if entry.custom_type == THINKING_ENTRY:
+        return describe_override(entry.data)
+    if entry.custom_type == CAPABILITY_ENTRY:
+        return f"hint ({', '.join(hinted_namespaces(entry)) or 'no namespace'}): {_preview(_text(entry.content))}"
+    if entry.custom_type == RUN_ENTRY:
+        return _describe_run(entry.data)
+    return " ".join(filter(None, (entry.type or "entry without a type", entry.custom_type)))
+
+
+def details(entry: Entry) -> list[str]:
+    """Lines below an entry: the calls of a run, with what an auditing schema gate would have blocked."""
+    data = entry.data
+    if entry.custom_type != RUN_ENTRY or not isinstance(data, dict) or not isinstance(data.get("calls"), list):
+        return []
+    lines: list[str] = []
+    for call in data["calls"]:
+        if isinstance(call, dict):
+            error = call.get("error")
+            kind = error.get("kind") if isinstance(error, dict) else error
+            outcome = "ok" if call.get("ok", kind is None) else str(kind or "failed")
+            blocked = call.get("would_block", call.get("wouldBlock"))
+            audit = (
+                ""
+                if not blocked
+                else "  (schema audit: would block" + (f": {blocked})" if isinstance(blocked, str) else ")")
+            )
+            lines.append(f"call {call.get('ref', '?')}: {outcome}{audit}")
+    return lines
+
+
+def describe_override(data: object) -> str:
+    """A thinking override, or its end, as its entry says it."""
+    override = data.get("override", "malformed") if isinstance(data, dict) else "malformed"
+    if override is None:
+        return "override ends"
+    if not isinstance(override, dict):
+        return "override entry, malformed"
+    words = [f"override {override.get('level')}", f"scope {override.get('scope')}"]
+    if "remainingTurns" in override:
+        words.append(f"{override['remainingTurns']} turns left")
+    if "requested" in override:
+        words.append(f"requested {override['requested']}")
+    words.append(f"baseline {override.get('baseline') or 'unset'}")
+    if isinstance(override.get("reason"), str):
+        words.append(f"reason {override['reason']!r}")
+    return ", ".join(words)
+
+
+def hinted_namespaces(entry: Entry) -> list[str]:
+    """Namespaces a hint names in its details, in either shape that is found on disk."""
+    found = entry.details if isinstance(entry.details, dict) else {}
+    matches = found.get("matches")
+    if isinstance(matches, list):
+        return [str(match["namespace"]) for match in matches if isinstance(match, dict) and "namespace" in match]
+    namespaces = found.get("namespaces")
+    return [str(name) for name in namespaces] if isinstance(namespaces, list) else []
+
+
+def message_text(message: Mapping[str, Any]) -> str:
+    """The text of a message, its blocks joined."""
+    return _text(message.get("content"))
+
+
+def _describe_message(message: Mapping[str, Any]) -> str:
+    role = message.get("role", "message")
+    text = _preview(message_text(message))
+    if role == "toolResult":
+        return f"result of {message.get('toolName')}{' (error)' if message.get('isError') else ''}: {text}"
+    content = message.get("content")
+    calls = [
+        str(block.get("name"))
+        for block in (content if isinstance(content, list) else [])
+        if isinstance(block, dict) and block.get("type") == "toolCall"
+    ]
+    called = f" -> calls {', '.join(calls)}" if calls else ""
+    return f"{role}: {text}{called}"
+
+
+def _describe_run(data: object) -> str:
+    if not isinstance(data, dict):
+        return "run record"
+    error = data.get("error")
+    kind = error.get("kind") if isinstance(error, dict) else None
+    outcome = "ok" if data.get("ok") else f"failed ({kind})" if kind else str(data.get("status", "failed"))
+    calls = data.get("calls")
+    count = f", {len(calls)} calls" if isinstance(calls, list) else ""
+    name = data.get("runId") or data.get("run_id") or data.get("id")
+    return f"run{f' {name}' if name else ''}: {outcome}{count}"
+
+
+def _text(content: object) -> str:
+    if isinstance(content, str):
+        return content
+    if not isinstance(content, list):
+        return ""
+    texts = (block.get("text") for block in content if isinstance(block, dict) and block.get("type") == "text")
+    return " ".join(text for text in texts if isinstance(text, str))
+
+
+def plain(text: str) -> str:
+    """Text without control characters: what a session holds must not steer the terminal it is shown on."""
+    return text if text.isprintable() else "".join(char if char.isprintable() else " " for char in text)
+
+
+def _preview(text: str) -> str:
+    line = " ".join(text[: 4 * _PREVIEW_CHARACTERS].split())
+    return line if len(line) <= _PREVIEW_CHARACTERS else line[: _PREVIEW_CHARACTERS - 1] + "…"

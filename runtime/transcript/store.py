@@ -1,0 +1,543 @@
+"""The only writer of a session: encode once, write the whole line, then change memory, then tell the subscribers.
+
+Everything is synchronous: an append is never half-cancelled. Raw lines stay on disk until somebody asks for them.
+"""
+
+import errno
+import logging
+import os
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final, Self, overload
+
+from runtime.transcript import copies, migrate
+from runtime.transcript.damage import Finding
+from runtime.transcript.entries import Entry
+from runtime.transcript.errors import (
+    NotASessionError,
+    ReadOnlyTranscriptError,
+    TranscriptError,
+    UnknownEntryError,
+)
+from runtime.transcript.header import VERSION, Header, new_entry_id
+from runtime.transcript.line_file import Durability, LineFile
+from runtime.transcript.scan import Scan, scan
+from runtime.transcript.sources import FileSource, LineSource, MemorySource
+from runtime.transcript.tree import ROOT, Kind, Place, Tree
+from runtime.transcript.writer_guard import WriterGuard
+
+_log: Final = logging.getLogger(__name__)
+_BULK_NODES: Final = 512
+_BULK_SPREAD: Final = 4
+"""Lines of a branch are read together while they lie within this many times their own bytes."""
+
+
+class TranscriptStore:
+    """One session: its tree in memory, its lines where they lie, and the one way to add to it.
+
+    Make one with `create`, `open` or `in_memory`; close it, or use it as a context manager.
+    """
+
+    def __init__(
+        self, path: Path | None, found: Scan, source: LineSource, file: LineFile | None, refusal: str | None
+    ) -> None:
+        self._path = path
+        self._header = found.header
+        self._tree: Tree = found.tree
+        self._skipped = found.skipped
+        self._notes = found.notes
+        self._source = source
+        self._file = file
+        self._refusal = refusal
+        self._last_line = found.last_line
+        self._subscribers: list[Callable[[Entry], None]] = []
+        self._lock = threading.Lock()
+
+    # --- making one ---
+
+    @classmethod
+    def create(
+        cls,
+        path: str | os.PathLike[str],
+        *,
+        cwd: str | os.PathLike[str] | None = None,
+        session_id: str | None = None,
+        parent_session: str | os.PathLike[str] | None = None,
+        durability: Durability = "run",
+    ) -> "TranscriptStore":
+        """A new session file with its header on disk; Pi waits for the first message, we do not.
+
+        Raises: FileExistsError: there is a file already. SessionOwnedError. ValueError: a bad session id.
+        """
+        target = Path(os.path.abspath(path))  # noqa: PTH100  symlinks stay as the caller named them
+        header = Header.new(
+            cwd=os.path.abspath(cwd or Path.cwd()),  # noqa: PTH100
+            session_id=session_id,
+            parent_session=None if parent_session is None else os.path.abspath(parent_session),  # noqa: PTH100
+        )
+        copies.write_new_file(target, [header.encode()], durable=durability != "none")
+        return cls.open(target, durability=durability)
+
+    @classmethod
+    def open(
+        cls, path: str | os.PathLike[str], *, read_only: bool = False, durability: Durability = "run"
+    ) -> "TranscriptStore":
+        """Open a session file; the leaf is its last entry. Not a byte of it changes.
+
+        Raises: NotASessionError. SessionOwnedError: another process writes it. FileNotFoundError.
+        """
+        target = Path(os.path.abspath(path))  # noqa: PTH100
+        source = _open_source(target)
+        if read_only:
+            return cls._load(target, source, None, "opened read-only")
+        file = _open_for_writing(target, durability)  # the scan runs under the guard: the next append follows it
+        try:
+            return cls._load(target, source, file, None)
+        except BaseException:
+            file.close()
+            raise
+
+    @classmethod
+    def open_or_create(
+        cls,
+        path: str | os.PathLike[str],
+        *,
+        cwd: str | os.PathLike[str] | None = None,
+        durability: Durability = "run",
+    ) -> "TranscriptStore":
+        """Open the session, or begin it where there is no file or an empty one.
+
+        Raises: as `open`.
+        """
+        target = Path(path)
+        if not target.exists():
+            try:
+                return cls.create(target, cwd=cwd, durability=durability)
+            except FileExistsError:
+                return cls.open(target, durability=durability)  # another process was faster
+        if target.stat().st_size == 0 and target.is_file():
+            guard = WriterGuard.acquire(target)
+            try:
+                if target.stat().st_size == 0:
+                    header = Header.new(cwd=os.path.abspath(cwd or Path.cwd()))  # noqa: PTH100
+                    file = LineFile(target, guard, durability)
+                    file.begin(0, terminated=True)
+                    file.append(header.encode())
+                    file.close()
+            finally:
+                guard.release()
+        return cls.open(target, durability=durability)
+
+    @classmethod
+    def in_memory(cls, *, cwd: str | os.PathLike[str] | None = None) -> "TranscriptStore":
+        """A session without a file."""
+        source = MemorySource(Header.new(cwd=os.path.abspath(cwd or Path.cwd())).encode() + b"\n")  # noqa: PTH100
+        return cls(None, scan(source), source, None, None)
+
+    @classmethod
+    def in_memory_copy(cls, path: str | os.PathLike[str]) -> "TranscriptStore":
+        """The active branch of a session file, to go on from in memory; the file is only read, whoever owns it.
+
+        Raises: NotASessionError. FileNotFoundError.
+        """
+        original = cls.open(path, read_only=True)
+        lines = [original.header.encode(), *copies.branch_lines(original.branch())]
+        source = MemorySource(b"".join(line + b"\n" for line in lines))
+        return cls(None, scan(source), source, None, None)
+
+    @classmethod
+    def _load(cls, path: Path, source: LineSource, file: LineFile | None, refusal: str | None) -> "TranscriptStore":
+        found = scan(source, path)
+        version = found.header.version
+        if version != VERSION:
+            if version < VERSION:
+                refusal = (
+                    f"version {version} is never appended to; `pi-fabric sessions migrate` writes a version 3 file"
+                )
+                source = MemorySource(migrate.converted(source, path))
+                found = scan(source, path)
+            else:
+                refusal = f"version {version} is newer than {VERSION}, which is what this program writes"
+            if file is not None:
+                file.close()
+                file = None
+        if file is not None:
+            file.begin(found.size_bytes, terminated=found.terminated)
+        return cls(path, found, source, file, refusal)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # --- what it is ---
+
+    @property
+    def path(self) -> Path | None:
+        """The file; None in memory."""
+        return self._path
+
+    @property
+    def header(self) -> Header:
+        """Line one."""
+        return self._header
+
+    @property
+    def leaf_id(self) -> str | None:
+        """The entry the next append follows; None: before every entry."""
+        return self._tree.id(self._tree.leaf) if self._tree.leaf >= 0 else None
+
+    @property
+    def read_only(self) -> bool:
+        """Whether appends are refused."""
+        return self._refusal is not None
+
+    @property
+    def read_only_reason(self) -> str | None:
+        """Why appends are refused; None where they are not."""
+        return self._refusal
+
+    @property
+    def skipped(self) -> Sequence[Finding]:
+        """Lines that gave no entry, each with its number."""
+        return tuple(self._skipped)
+
+    @property
+    def damage(self) -> Sequence[Finding]:
+        """Everything wrong with the file as it was opened, by line."""
+        findings = [*self._skipped, *self._notes, *self._tree.findings]
+        return tuple(sorted(findings, key=lambda finding: finding.line))
+
+    @property
+    def tree(self) -> Tree:
+        """The shape, for readers; only the store changes it."""
+        return self._tree
+
+    def __len__(self) -> int:
+        return len(self._tree)
+
+    def __contains__(self, entry_id: object) -> bool:
+        return entry_id in self._tree
+
+    # --- reading ---
+
+    def entry(self, entry_id: str) -> Entry:
+        """One entry.
+
+        Raises: UnknownEntryError.
+        """
+        return self._entry_at(self._node(entry_id))
+
+    def branch(self, leaf_id: str | None = None) -> "Branch":
+        """From the root to `leaf_id`, or to the leaf; costs its depth, and a line only when it is looked at.
+
+        Raises: UnknownEntryError.
+        """
+        node = self._tree.leaf if leaf_id is None else self._node(leaf_id)
+        return Branch(self, self._tree.path(node))
+
+    def branch_ids(self, leaf_id: str | None = None) -> list[str]:
+        """The ids of `branch`, root first; no line is read."""
+        node = self._tree.leaf if leaf_id is None else self._node(leaf_id)
+        return self._tree.ids(self._tree.path(node))
+
+    def latest(self, type: str, custom_type: str | None = None, *, leaf_id: str | None = None) -> Entry | None:  # noqa: A002
+        """The latest entry of a kind on the branch, malformed or not; found from the leaf, no other line is read."""
+        node = self._tree.leaf if leaf_id is None else self._node(leaf_id)
+        found = self._tree.latest(node, type, custom_type)
+        return None if found is None else self._entry_at(found)
+
+    def latest_custom(self, custom_type: str, *, leaf_id: str | None = None) -> Entry | None:
+        """The latest `custom` entry of a custom type on the branch."""
+        return self.latest("custom", custom_type, leaf_id=leaf_id)
+
+    def entries(self) -> "Branch":
+        """Every entry of every branch, in file order."""
+        return Branch(self, range(len(self._tree)))
+
+    @property
+    def name(self) -> str | None:
+        """The name given last in file order, as Pi reads it; None where it was cleared or never given."""
+        named = self._tree.of_type("session_info")
+        if not named:
+            return None
+        last = max(named, key=lambda node: self._tree.place(node).offset)
+        name = self._entry_at(last).get("name")
+        return (name.strip() or None) if isinstance(name, str) else None
+
+    @property
+    def labels(self) -> dict[str, str]:
+        """Labels by the entry they stand on; the last word on an entry counts, and an empty one clears it."""
+        found: dict[str, str] = {}
+        for node in sorted(self._tree.of_type("label"), key=lambda node: self._tree.place(node).offset):
+            entry = self._entry_at(node)
+            target, label = entry.get("targetId"), entry.get("label")
+            if isinstance(target, str):
+                found.pop(target, None)
+                if isinstance(label, str) and label:
+                    found[target] = label
+        return found
+
+    # --- writing ---
+
+    def append(self, type: str, fields: Mapping[str, Any] | None = None) -> Entry:  # noqa: A002
+        """Append an entry after the leaf and make it the leaf; it is on the file when this returns.
+
+        Raises: ReadOnlyTranscriptError, ChangedOnDiskError, WriteFailedError, NotJsonError: nothing changed.
+        """
+        if type == "session":
+            raise ValueError("a session header is written by `create` alone")
+        with self._lock:
+            if self._refusal is not None:
+                raise ReadOnlyTranscriptError(self._path, self._refusal)
+            entry = Entry.make(type, fields, id=self._free_id(), parent_id=self.leaf_id)
+            custom_type = (fields or {}).get("customType")
+            self._commit(entry, (type, custom_type if isinstance(custom_type, str) else None))
+            subscribers = list(self._subscribers)
+        for subscriber in subscribers:
+            try:
+                subscriber(entry)
+            except Exception:  # the entry is on the file: a listener's fault must not look like a failed append
+                _log.exception("a subscriber of %s failed on %r", self._path, entry)
+        return entry
+
+    def _commit(self, entry: Entry, kind: Kind) -> None:
+        if self._file is None:
+            assert isinstance(self._source, MemorySource)  # noqa: S101  a store that may append has a file or memory
+            offset = self._source.append(entry.raw + b"\n")
+        else:
+            offset = self._file.append(entry.raw)
+        try:
+            line = self._last_line + 1
+            self._tree.add(entry.id, entry.parent_id, kind, Place(offset, len(entry.raw), line))
+            self._last_line = line
+        except BaseException:
+            if self._file is not None and entry.id not in self._tree:
+                self._file.withdraw_last(offset)
+            raise
+
+    def append_message(self, message: Mapping[str, Any]) -> Entry:
+        """Append a message in Pi's shape (`role`, `content`, …)."""
+        return self.append("message", {"message": message})
+
+    def append_custom(self, custom_type: str, data: Any = None) -> Entry:
+        """Append a custom entry: state that no model sees."""
+        return self.append("custom", {"customType": custom_type, "data": data})
+
+    def append_custom_message(
+        self, custom_type: str, content: str | Sequence[Mapping[str, Any]], display: bool = False, details: Any = None
+    ) -> Entry:
+        """Append a custom message: text that the model sees."""
+        fields: dict[str, Any] = {"customType": custom_type, "content": content, "display": display}
+        if details is not None:
+            fields["details"] = details
+        return self.append("custom_message", fields)
+
+    def append_thinking_level_change(self, level: str) -> Entry:
+        """Record the level that is in force from here on."""
+        return self.append("thinking_level_change", {"thinkingLevel": level})
+
+    def append_model_change(self, provider: str, model_id: str) -> Entry:
+        """Record the model that is in use from here on."""
+        return self.append("model_change", {"provider": provider, "modelId": model_id})
+
+    def append_label(self, target_id: str, label: str | None) -> Entry:
+        """Put a label on an entry; None or empty clears it.
+
+        Raises: UnknownEntryError.
+        """
+        self._node(target_id)
+        fields: dict[str, Any] = {"targetId": target_id}
+        if label:
+            fields["label"] = label
+        return self.append("label", fields)
+
+    def append_session_info(self, name: str) -> Entry:
+        """Name the session; empty clears the name. Line breaks become spaces, as in Pi."""
+        return self.append("session_info", {"name": " ".join(name.replace("\r", "\n").split("\n")).strip()})
+
+    # --- moving ---
+
+    def navigate(self, entry_id: str | None) -> None:
+        """Move the leaf in memory, as Pi does; nothing is written, and a reload is back at the file's last entry.
+
+        None: before every entry, so that the next append is a new root.
+        Raises: UnknownEntryError.
+        """
+        self._tree.leaf = ROOT if entry_id is None else self._node(entry_id)
+
+    def navigate_durably(self, entry_id: str) -> Entry:
+        """Move the leaf to `entry_id` so that a reload is there too: a label entry after it becomes the leaf.
+
+        The label it has, if any, is repeated; its text does not change.
+        Raises: UnknownEntryError, and as `append`.
+        """
+        node, before = self._node(entry_id), self._tree.leaf
+        label = self.labels.get(entry_id)
+        self._tree.leaf = node
+        try:
+            return self.append_label(entry_id, label)
+        except BaseException:
+            self._tree.leaf = before
+            raise
+
+    # --- copying ---
+
+    def fork(
+        self,
+        path: str | os.PathLike[str],
+        entry_id: str | None = None,
+        *,
+        cwd: str | os.PathLike[str] | None = None,
+        durability: Durability = "run",
+    ) -> "TranscriptStore":
+        """A new session file with the branch up to `entry_id` (or the leaf): same ids, same bytes, `parentSession` set.
+
+        Raises: UnknownEntryError, FileExistsError.
+        """
+        target = Path(os.path.abspath(path))  # noqa: PTH100
+        header = Header.new(
+            cwd=os.path.abspath(cwd) if cwd is not None else self._header.cwd or str(Path.cwd()),  # noqa: PTH100
+            parent_session=None if self._path is None else str(self._path),
+        )
+        lines = copies.branch_lines(self.branch(entry_id))
+        copies.write_new_file(target, [header.encode(), *lines], durable=durability != "none")
+        return TranscriptStore.open(target, durability=durability)
+
+    def clone(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        cwd: str | os.PathLike[str] | None = None,
+        durability: Durability = "run",
+    ) -> "TranscriptStore":
+        """A new session file with the present branch, as Pi's clone: a fork at the leaf.
+
+        Raises: FileExistsError.
+        """
+        return self.fork(path, cwd=cwd, durability=durability)
+
+    # --- living with it ---
+
+    def subscribe(self, listener: Callable[[Entry], None]) -> Callable[[], None]:
+        """Call `listener` after every append, in order; the returned function ends it."""
+        self._subscribers.append(listener)
+
+        def unsubscribe() -> None:
+            if listener in self._subscribers:
+                self._subscribers.remove(listener)
+
+        return unsubscribe
+
+    def sync(self) -> None:
+        """Bring everything acknowledged to the disk (durability `run`: called when a run ends).
+
+        Raises: WriteFailedError.
+        """
+        if self._file is not None:
+            self._file.sync()
+
+    def close(self) -> None:
+        """Sync, close the file and free the guard; entries already handed out stay readable."""
+        file, self._file = self._file, None
+        if self._refusal is None:
+            self._refusal = "the session was closed"
+        if file is not None:
+            file.close()
+
+    # --- inside ---
+
+    def _free_id(self) -> str:
+        while (entry_id := new_entry_id()) in self._tree:
+            pass
+        return entry_id
+
+    def _node(self, entry_id: str) -> int:
+        node = self._tree.node(entry_id)
+        if node is None:
+            raise UnknownEntryError(self._path, entry_id)
+        return node
+
+    def _entry_at(self, node: int) -> Entry:
+        place = self._tree.place(node)
+        return self._entry_of(node, self._source.read(place.offset, place.length))
+
+    def _entry_of(self, node: int, raw: bytes) -> Entry:
+        tree = self._tree
+        return Entry(id=tree.id(node), parent_id=tree.parent_id(node), type=tree.kind(node)[0], raw=raw)
+
+
+class Branch(Sequence[Entry]):
+    """Entries of a store in an order; each line is read when it is looked at, neighbours together when iterated."""
+
+    def __init__(self, store: TranscriptStore, nodes: Sequence[int]) -> None:
+        self._store = store
+        self._nodes = nodes
+
+    @property
+    def ids(self) -> list[str]:
+        """The ids, without reading a line."""
+        return self._store.tree.ids(self._nodes)
+
+    def __len__(self) -> int:
+        return len(self._nodes)
+
+    @overload
+    def __getitem__(self, index: int) -> Entry: ...
+    @overload
+    def __getitem__(self, index: slice) -> "Branch": ...
+    def __getitem__(self, index: int | slice) -> "Entry | Branch":
+        if isinstance(index, slice):
+            return Branch(self._store, self._nodes[index])
+        return self._store._entry_at(self._nodes[index])  # noqa: SLF001  the store's own view
+
+    def __iter__(self) -> Iterator[Entry]:
+        store = self._store
+        for start in range(0, len(self._nodes), _BULK_NODES):
+            nodes = self._nodes[start : start + _BULK_NODES]
+            places = [store.tree.place(node) for node in nodes]
+            first = min(place.offset for place in places)
+            span = max(place.offset + place.length for place in places) - first
+            if span > _BULK_SPREAD * sum(place.length for place in places):
+                for node in nodes:
+                    yield store._entry_at(node)  # noqa: SLF001
+                continue
+            data = store._source.read(first, span)  # noqa: SLF001
+            for node, place in zip(nodes, places, strict=True):
+                begin = place.offset - first
+                yield store._entry_of(node, data[begin : begin + place.length])  # noqa: SLF001
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and list(self) == list(other)
+
+    __hash__ = None  # type: ignore[assignment]  # compared by its lines
+
+    def __repr__(self) -> str:
+        return f"<Branch of {len(self)} entries>"
+
+
+def _open_for_writing(path: Path, durability: Durability) -> LineFile:
+    try:
+        guard = WriterGuard.acquire(path)
+        try:
+            return LineFile(path, guard, durability)
+        except BaseException:
+            guard.release()
+            raise
+    except OSError as error:
+        if error.errno not in {errno.EACCES, errno.EPERM, errno.EROFS}:
+            raise
+        raise ReadOnlyTranscriptError(path, f"not writable ({error.strerror}); open it read-only") from error
+
+
+def _open_source(path: Path) -> FileSource:
+    if path.is_dir():
+        raise NotASessionError(path, "a folder is no session")
+    try:
+        if path.exists() and not path.is_file():
+            raise NotASessionError(path, "no regular file")
+        return FileSource(path)
+    except PermissionError as error:
+        raise TranscriptError(path, "not readable for this user") from error
