@@ -139,7 +139,7 @@ class ConfinementPlan:
     @classmethod
     def trusted_process_only(cls) -> "ConfinementPlan":
         """The weaker mode: what the kernel must provide is taken where it exists and skipped, visibly, where not."""
-        states = {
+        states: dict[str, State] = {
             protection.name: State.STRICT if protection.name in NEEDED_IN_EVERY_MODE else State.DEGRADABLE
             for protection in PROTECTIONS
         }

@@ -30,6 +30,9 @@ SELF_TEST: Final[tuple[tuple[str, str, str], ...]] = (
 )
 """Short name, what is tried, and the program; one guest each."""
 
+REFUSALS: Final = ("PermissionError", "BlockingIOError", "OSError")
+"""How a refusal by the kernel reads; any other error means that the attempt was not really made."""
+
 
 @dataclass(frozen=True, slots=True)
 class Layer:
@@ -171,7 +174,7 @@ async def run_raw(guest: Guest, source: str) -> tuple[wire.GuestFrame | None, Gu
 
 def _judge(frame: wire.GuestFrame | None, ended: GuestExit) -> tuple[bool, str]:
     if isinstance(frame, wire.Failed):
-        return True, frame.message
+        return frame.message.startswith(REFUSALS), frame.message
     if ended.signal is not None:
         return True, f"ended by the kernel: {signal.Signals(ended.signal).name}"
     return False, "it worked"

@@ -47,6 +47,7 @@ class GuestPool:
         self._refill_wanted = trio.Event()
         self._activity = trio.Event()
         self._hot_until = 0.0
+        self._closing = False
 
     @property
     def skipped_layers(self) -> tuple[str, ...]:
@@ -115,6 +116,8 @@ class GuestPool:
     async def _zygote(self) -> ZygoteProcess:
         """The current zygote, or a new one where it is gone or has forked enough."""
         async with self._start_lock:
+            if self._closing:
+                raise IsolationUnavailableError(["process_boundary: the pool is closed"])
             current = self._zygotes[-1] if self._zygotes else None
             if current is not None and not current.lost and current.fork_count < FORKS_PER_ZYGOTE:
                 return current
@@ -186,12 +189,13 @@ class GuestPool:
 
     async def close(self) -> None:
         """End every guest and every zygote; bounded by the zygote's own stop."""
-        for guest in (*self._idle, *self._running):
-            guest.close_now()
+        self._closing = True
         for zygote in self._zygotes:
             zygote.hang_up()
         for zygote in list(self._zygotes):
             await zygote.wait_stopped()
+        for guest in (*self._idle, *self._running):  # after the waits: a refill may have ended during them
+            guest.close_now()
 
 
 @asynccontextmanager

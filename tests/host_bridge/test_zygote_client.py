@@ -1,0 +1,298 @@
+"""Real guests from a real zygote: how they end, what they cannot reach, and that nothing of them is left."""
+
+import signal
+import sys
+
+import pytest
+import trio
+import trio.testing
+
+from guest_api import wire
+from host_bridge import zygote_client
+from host_bridge.confinement_plan import ConfinementPlan, GuestLimits
+from host_bridge.zygote_client import GuestExit, open_guest_pool
+from tests.host_bridge.raw_guests import children_of, eventually, exists, open_descriptors, run
+
+PLAN = ConfinementPlan.default()
+MIB = 1024 * 1024
+
+
+def raw_pool(plan=PLAN, **options):
+    return open_guest_pool(plan, language_layer=False, **options)
+
+
+@pytest.fixture
+async def pool():
+    async with raw_pool() as opened:
+        yield opened
+
+
+async def test_a_guest_answers_and_exits(pool):
+    assert await run(pool, "result = 1 + 1") == (2, GuestExit(status=0, signal=None))
+
+
+@pytest.mark.parametrize(
+    "attack",
+    [
+        "import socket; socket.socket()",
+        "import os; os.fork()",
+        "import os; os.execv('/bin/sh', ['sh'])",
+        "import os; os.kill(1, 9)",
+        "import os; os.kill(os.getpid(), 9)",
+        "import _thread; _thread.start_new_thread(print, ())",
+        "import ctypes; ctypes.CDLL(None).socket(2, 1, 0)",
+        "import ctypes; ctypes.CDLL(None).mmap(None, 4096, 7, 0x22, -1, 0)",
+        "sock.send(b'x', 1)",
+        "sock.sendto(b'x', '/tmp/other')",
+        "sock.recvmsg(1, 100)",
+        "import time; time.sleep(0.1)",
+    ],
+)
+async def test_a_call_outside_the_filter_is_death_by_sigsys(pool, attack):
+    assert await run(pool, attack) == (None, GuestExit(status=None, signal=signal.SIGSYS))
+
+
+async def test_files_are_answered_with_an_error(pool):
+    for attack in ("open('/etc/passwd')", "import os; os.listdir('/')", "import os; os.stat('/')", "open('/tmp/x', 'w')"):
+        failed, ended = await run(pool, attack)
+        assert isinstance(failed, wire.Failed)
+        assert failed.message.startswith("PermissionError")
+        assert ended.status == 0
+
+
+async def test_the_environment_is_empty_and_only_the_bridge_is_open(pool):
+    assert (await run(pool, "import os; result = dict(os.environ)"))[0] == {}
+    source = "import os\nresult = []\nfor fd in (0, 1, 2, 4, 5, 6, 7, 8):\n    try:\n        os.write(fd, b'x')\n"
+    source += "    except OSError as error:\n        result.append(error.errno)"
+    assert (await run(pool, source))[0] == [9] * 8
+
+
+async def test_memory_is_limited_and_the_limit_is_a_memory_error(pool):
+    failed, ended = await run(pool, "x = bytearray(300 * 2**20)")
+    assert failed.message.startswith("MemoryError")
+    assert ended == GuestExit(status=0, signal=None)
+    assert (await run(pool, "result = len(bytearray(60 * 2**20))"))[0] == 60 * MIB
+
+
+async def test_each_checkout_may_have_limits_of_its_own(pool):
+    small = GuestLimits(memory_bytes=16 * MIB)
+    assert (await run(pool, "x = bytearray(17 * 2**20)", small))[0].message.startswith("MemoryError")
+    assert (await run(pool, "result = len(bytearray(8 * 2**20))", small))[0] == 8 * MIB
+
+
+async def test_the_processor_limit_is_sigxcpu(pool):
+    assert await run(pool, "while True: pass", GuestLimits(cpu_seconds=1)) == (None, GuestExit(None, signal.SIGXCPU))
+
+
+async def test_a_smashed_stack_is_a_signal_of_that_guest_only(pool):
+    source = "import sys\nsys.setrecursionlimit(10**8)\nclass N:\n    def __repr__(self):\n        return repr([self])\n"
+    other = await pool.checkout()
+    assert await run(pool, source + "repr(N())") == (None, GuestExit(status=None, signal=signal.SIGSEGV))
+    assert other.exit is None
+    await other.aclose()
+    assert (await run(pool, "result = 'next'"))[0] == "next"
+
+
+async def test_an_exit_status_is_reported(pool):
+    assert await run(pool, "import os; os._exit(5)") == (None, GuestExit(status=5, signal=None))
+
+
+async def test_kill_is_immediate_and_may_be_repeated(pool):
+    guest = await pool.checkout()
+    guest.kill()
+    guest.kill()
+    with trio.fail_after(5):
+        assert await guest.wait() == GuestExit(status=None, signal=signal.SIGKILL)
+    guest.kill()
+    await guest.aclose()
+    await guest.aclose()
+
+
+async def test_closing_a_busy_guest_ends_it(pool):
+    guest = await pool.checkout()
+    await guest.socket.send(wire.encode(wire.Start("while True: pass", None, [], 1, 1, 1)))
+    pid = guest.host_pid
+    assert exists(pid)
+    await guest.aclose()
+    with trio.fail_after(5):
+        assert await guest.wait() == GuestExit(status=None, signal=signal.SIGKILL)
+    assert not exists(pid)
+
+
+async def test_a_dead_idle_guest_is_not_handed_out(pool):
+    await eventually(lambda: len(pool.idle_guests) == 2)
+    for idle in pool.idle_guests:
+        idle.kill()
+        await idle.wait()
+    assert (await run(pool, "result = 'alive'"))[0] == "alive"
+
+
+async def test_two_hundred_guests_at_once():
+    async with raw_pool() as pool:
+        guests = []
+        answers = []
+
+        async def take():
+            guests.append(await pool.checkout())
+
+        async def ask(guest):
+            await guest.socket.send(wire.encode(wire.Start("result = 'ok'", None, [], 1000, 1000, 1000)))
+            answers.append(await guest.socket.recv(1000))
+
+        with trio.fail_after(60):
+            async with trio.open_nursery() as nursery:
+                for _ in range(200):
+                    nursery.start_soon(take)
+            assert len({guest.host_pid for guest in guests}) == 200
+            async with trio.open_nursery() as nursery:
+                for guest in guests:
+                    nursery.start_soon(ask, guest)
+        assert answers == [wire.encode(wire.Done("ok"))] * 200
+        for guest in guests:
+            await guest.aclose()
+
+
+async def test_a_lost_zygote_is_noticed_and_replaced(pool):
+    guest = await pool.checkout()
+    (inner,) = children_of(pool.zygote_pid)
+    outer = pool.zygote_pid
+    signal.pidfd_send_signal(_pidfd(inner), signal.SIGKILL)
+    with trio.fail_after(10):
+        assert await guest.wait() == GuestExit(status=None, signal=None)
+        assert await guest.socket.recv(1) == b""
+        assert (await run(pool, "result = 'again'"))[0] == "again"
+    assert pool.zygote_pid != outer
+    await guest.aclose()
+    await eventually(lambda: not exists(outer))
+
+
+async def test_a_lost_outer_process_takes_the_zygote_and_its_guests_along(pool):
+    guest = await pool.checkout()
+    pid, outer = guest.host_pid, pool.zygote_pid
+    signal.pidfd_send_signal(_pidfd(outer), signal.SIGKILL)
+    with trio.fail_after(10):
+        assert await guest.wait() == GuestExit(status=None, signal=None)
+    await eventually(lambda: not exists(pid))
+    await guest.aclose()
+
+
+async def test_the_zygote_is_recycled_and_with_it_the_hash_secret(monkeypatch):
+    monkeypatch.setattr(zygote_client, "FORKS_PER_ZYGOTE", 4)
+    async with raw_pool(pool_size=1) as pool:
+        long_lived = await pool.checkout()
+        first = pool.zygote_pid
+        hashes = {(await run(pool, "result = hash('secret')"))[0] for _ in range(12)}
+        assert len(hashes) > 1
+        assert pool.zygote_pid != first
+        assert long_lived.exit is None, "a guest outlives the recycling of its zygote"
+        assert exists(first)
+        await long_lived.aclose()
+        await eventually(lambda: not exists(first))
+
+
+async def test_randomness_differs_between_guests_of_one_zygote(pool):
+    source = "import random, os\nresult = [random.random(), os.urandom(8).hex()]"
+    first, second = (await run(pool, source))[0], (await run(pool, source))[0]
+    assert first[0] != second[0]
+    assert first[1] != second[1]
+
+
+async def test_a_cancelled_checkout_leaves_nothing():
+    async with raw_pool(pool_size=0) as pool:
+        with trio.CancelScope() as scope:
+            scope.cancel()
+            await pool.checkout()
+        assert scope.cancelled_caught
+        for delay in (0.0, 0.0005, 0.001, 0.002, 0.003):
+            with trio.move_on_after(delay):
+                await (await pool.checkout()).aclose()
+        await eventually(lambda: not children_of(children_of(pool.zygote_pid)[0]))
+        assert (await run(pool, "result = 1"))[0] == 1
+
+
+async def test_a_body_that_raises_is_raised_plainly_and_everything_is_gone():
+    before = open_descriptors()
+    with pytest.raises(ValueError, match="from the body"):
+        async with raw_pool() as pool:
+            outer = pool.zygote_pid
+            raise ValueError("from the body")
+    assert not exists(outer)
+    assert open_descriptors() == before
+
+
+async def test_a_thousand_runs_leave_no_zombie_no_descriptor_and_no_process():
+    """Seed: a thousand in the tests, ten thousand in the soak."""
+    await runs_leave_nothing(1000)
+
+
+async def runs_leave_nothing(count):
+    before = open_descriptors()
+    children_before = children_of("self")
+    async with raw_pool() as pool:
+        assert (await run(pool, "result = 1"))[0] == 1
+        await eventually(lambda: len(pool.idle_guests) == 2)
+        settled = len(open_descriptors())
+        for number in range(count):
+            guest = await pool.checkout()
+            source = "result = 1" if number % 10 else "import os; os.fork()"
+            await guest.socket.send(wire.encode(wire.Start(source, None, [], 1000, 1000, 1000)))
+            await guest.socket.recv(100)
+            await guest.aclose()
+        await eventually(lambda: len(pool.idle_guests) == 2 and len(open_descriptors()) == settled)
+        await eventually(lambda: len(children_of("self")) == len(children_before) + 1)
+        (inner,) = children_of(pool.zygote_pid)
+        await eventually(lambda: len(children_of(inner)) == 2)
+    assert children_of("self") == children_before
+    assert open_descriptors() == before
+
+
+HOST_SOURCE = """
+import sys, trio
+from host_bridge.confinement_plan import ConfinementPlan
+from host_bridge.zygote_client import open_guest_pool
+from host_bridge import zygote_process
+async def main():
+    async with open_guest_pool(ConfinementPlan.default().without(sys.argv[1]), pool_size=1) as pool:
+        guest = await pool.checkout()
+        print(pool.zygote_pid, guest.host_pid, flush=True)
+        await trio.sleep_forever()
+trio.run(main)
+"""
+
+
+@pytest.mark.parametrize("without", ["landlock", "namespaces"])
+async def test_a_killed_host_leaves_no_zygote_and_no_guest(without):
+    process = await trio.lowlevel.open_process(
+        [sys.executable, "-c", HOST_SOURCE, without], stdout=-1
+    )
+    async with process.stdout:
+        with trio.fail_after(20):
+            line = b""
+            while not line.endswith(b"\n"):
+                line += await process.stdout.receive_some()
+        outer, guest = map(int, line.split())
+        assert exists(outer)
+        assert exists(guest)
+        process.kill()
+        await process.wait()
+        await eventually(lambda: not exists(outer) and not exists(guest))
+
+
+def _pidfd(pid):
+    import os
+
+    descriptor = os.pidfd_open(pid)
+    _OPENED.append(descriptor)
+    return descriptor
+
+
+_OPENED = []
+
+
+@pytest.fixture(autouse=True)
+def _close_pidfds():
+    import os
+
+    yield
+    while _OPENED:
+        os.close(_OPENED.pop())
