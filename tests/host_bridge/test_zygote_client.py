@@ -1,5 +1,6 @@
 """Real guests from a real zygote: how they end, what they cannot reach, and that nothing of them is left."""
 
+import contextlib
 import signal
 import sys
 
@@ -53,7 +54,12 @@ async def test_a_call_outside_the_filter_is_death_by_sigsys(pool, attack):
 
 
 async def test_files_are_answered_with_an_error(pool):
-    for attack in ("open('/etc/passwd')", "import os; os.listdir('/')", "import os; os.stat('/')", "open('/tmp/x', 'w')"):
+    for attack in (
+        "open('/etc/passwd')",
+        "import os; os.listdir('/')",
+        "import os; os.stat('/')",
+        "open('/tmp/x', 'w')",
+    ):
         failed, ended = await run(pool, attack)
         assert isinstance(failed, wire.Failed)
         assert failed.message.startswith("PermissionError")
@@ -85,7 +91,9 @@ async def test_the_processor_limit_is_sigxcpu(pool):
 
 
 async def test_a_smashed_stack_is_a_signal_of_that_guest_only(pool):
-    source = "import sys\nsys.setrecursionlimit(10**8)\nclass N:\n    def __repr__(self):\n        return repr([self])\n"
+    source = (
+        "import sys\nsys.setrecursionlimit(10**8)\nclass N:\n    def __repr__(self):\n        return repr([self])\n"
+    )
     other = await pool.checkout()
     assert await run(pool, source + "repr(N())") == (None, GuestExit(status=None, signal=signal.SIGSEGV))
     assert other.exit is None
@@ -159,7 +167,8 @@ async def test_a_lost_zygote_is_noticed_and_replaced(pool):
     signal.pidfd_send_signal(_pidfd(inner), signal.SIGKILL)
     with trio.fail_after(10):
         assert await guest.wait() == GuestExit(status=None, signal=None)
-        assert await guest.socket.recv(1) == b""
+        with contextlib.suppress(ConnectionResetError):  # a warm frame that it had not read
+            assert await guest.socket.recv(1) == b""
         assert (await run(pool, "result = 'again'"))[0] == "again"
     assert pool.zygote_pid != outer
     await guest.aclose()
@@ -262,9 +271,7 @@ trio.run(main)
 
 @pytest.mark.parametrize("without", ["landlock", "namespaces"])
 async def test_a_killed_host_leaves_no_zygote_and_no_guest(without):
-    process = await trio.lowlevel.open_process(
-        [sys.executable, "-c", HOST_SOURCE, without], stdout=-1
-    )
+    process = await trio.lowlevel.open_process([sys.executable, "-c", HOST_SOURCE, without], stdout=-1)
     async with process.stdout:
         with trio.fail_after(20):
             line = b""
