@@ -54,7 +54,7 @@ def tool_actions(
     states: Callable[[], Sequence[dict[str, Any]]] | None = None,
     verdict: Verdicts | None = None,
 ) -> list[Action]:
-    """The actions of source `tools`. `learn` starts what was never seen, `states` tells of servers, `verdict` of policy."""
+    """The source `tools`: `learn` starts what was never seen, `states` is of servers, `verdict` of policy."""
 
     async def learned() -> None:
         if learn is not None:
@@ -68,8 +68,7 @@ def tool_actions(
         for entry in registry.catalog().entries:
             root = entry.descriptor.ref.partition(".")[0]
             counts[root] = counts.get(root, 0) + 1
-        for root in registry.namespaces():
-            rows.append({"name": root, "state": "ready", "tools": counts.get(root, 0)})
+        rows += [{"name": root, "state": "ready", "tools": counts.get(root, 0)} for root in registry.namespaces()]
         return sorted(rows, key=lambda row: str(row["name"]))
 
     @action(ref="tools.list", risk="read")
