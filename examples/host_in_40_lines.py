@@ -8,7 +8,7 @@ that tried to read a file refused by name.
 
 import trio
 
-from runtime import Approval, ApprovalRequest, open_host
+from runtime import Answer, ApprovalRequest, open_host
 
 GOOD = """
 await thinking.set(level="high", reason="the careful part")
@@ -20,9 +20,9 @@ return os.listdir("/")
 """
 
 
-async def approve(request: ApprovalRequest) -> Approval:
+async def approve(request: ApprovalRequest) -> Answer:
     """Say yes to changes of effort, no to everything else."""
-    return Approval.ONCE if request.ref.startswith("thinking.") else Approval.DENY
+    return "once" if request.ref.startswith("thinking.") else "deny"
 
 
 async def main() -> None:

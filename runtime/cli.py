@@ -43,7 +43,7 @@ class LazyGroup(click.Group):
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="pi-fabric-py", prog_name="pi-fabric")
 def cli() -> None:
-    """Run agent programs in real Python, confined by the kernel.
+    r"""Run agent programs in real Python, confined by the kernel.
 
     \b
     pi-fabric run program.py --allow write

@@ -32,7 +32,9 @@ def sources(room: str) -> list[Path]:
 @pytest.mark.parametrize("room", ROOMS)
 def test_a_room_imports_only_rooms_to_its_left(room: str) -> None:
     to_the_right = set(ROOMS[ROOMS.index(room) + 1 :])
-    wrong = {str(path.relative_to(ROOT)): roots for path in sources(room) if (roots := imported_roots(path) & to_the_right)}
+    wrong = {
+        str(path.relative_to(ROOT)): roots for path in sources(room) if (roots := imported_roots(path) & to_the_right)
+    }
     assert wrong == {}
 
 

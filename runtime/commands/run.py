@@ -1,0 +1,243 @@
+"""`pi-fabric run`: one program on one session, for people or as one JSON object. It parses, runs and prints."""
+
+import contextlib
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, Final, NoReturn, cast
+
+import click
+
+from guest_api.levels import LEVELS
+from host_bridge.descriptor import RISKS
+from runtime.run_result import RunResult, failed_before_start
+
+TERMINATED_STATUS: Final = 143
+"""SIGTERM ends a run like Ctrl-C does, with the status shells expect of it."""
+EXAMPLES: Final = """
+\b
+Examples:
+  pi-fabric run program.py --allow write
+  echo 'return sum(input)' | pi-fabric run - --input '[1, 2, 3]'
+  pi-fabric run program.py --session work.jsonl --level low
+  pi-fabric run program.py --continue --json | jq .value
+
+\b
+Exit status: 0 done, 1 the program failed, 2 usage or configuration,
+3 isolation unavailable, 130 interrupted.
+"""
+
+
+class RunCommand(click.Command):
+    """Answers `--json` even where the other options make no sense."""
+
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
+    ) -> click.Context:
+        """Parse; a usage error under `--json` is the one JSON object, with status 2."""
+        given = list(args)
+        try:
+            return super().make_context(info_name, args, parent, **extra)
+        except click.UsageError as error:
+            if "--json" in given:
+                _finish_json(failed_before_start("config", error.format_message()))
+            raise
+
+
+@click.command(cls=RunCommand, epilog=EXAMPLES)
+@click.argument("program", type=str)
+@click.option("--input", "input_json", metavar="JSON", help="The value that the program sees as `input`.")
+@click.option("--session", type=click.Path(dir_okay=False, path_type=Path), help="Create or resume this session file.")
+@click.option("--continue", "continue_newest", is_flag=True, help="Resume the newest session of this folder.")
+@click.option(
+    "--session-dir", type=click.Path(file_okay=False, path_type=Path), help="Where new sessions go and old ones lie."
+)
+@click.option("--no-session", is_flag=True, help="Keep the session in memory.")
+@click.option("--read-only", is_flag=True, help="Read the session, write nothing to it (also when it is in use).")
+@click.option("--at", metavar="ENTRY", help="Continue the session from this entry.")
+@click.option("--level", type=click.Choice(LEVELS), help="The session's thinking level.")
+@click.option("--model", metavar="ID", help="A configured model, as provider/id or id.")
+@click.option("--config", type=click.Path(dir_okay=False, path_type=Path), help="Read this in place of the project's.")
+@click.option("--allow", multiple=True, type=click.Choice(RISKS), help="Allow this risk class for this run.")
+@click.option("--deny", multiple=True, type=click.Choice(RISKS), help="Deny this risk class for this run.")
+@click.option("--prompt", metavar="TEXT", help="Submit this prompt before the program runs.")
+@click.option("--timeout", metavar="SECONDS", help="Wall clock limit of the program.")
+@click.option("--max-memory", metavar="SIZE", help="Memory limit of the program: 256M, 1G.")
+@click.option("--json", "as_json", is_flag=True, help="Print exactly one JSON object.")
+@click.option("-q", "--quiet", is_flag=True, help="Print nothing but the result.")
+@click.option("--progress/--no-progress", default=None, help="Show calls as they happen (default: on a terminal).")
+def command(**given: Any) -> None:
+    """Run the agent program PROGRAM (`-` reads standard input) in a confined guest.
+
+    The program is the body of an async function: top-level await and return.
+    """
+    from runtime.run_options import OptionError, RunOptions, check
+
+    options = RunOptions(**given)
+    finish = _finish_json if options.as_json else _finish_refused
+    try:
+        check(options)
+    except OptionError as error:
+        finish(failed_before_start("config", str(error)))
+    try:
+        result, status = _Run(options).to_end()
+    except KeyboardInterrupt:
+        finish(failed_before_start("cancelled", "the run was interrupted before it began"))
+    if options.as_json:
+        _finish_json(result, status)
+    sys.exit(status if status is not None else result.exit_status)
+
+
+class _Run:
+    """The run from options to result: display around it, signals inside it."""
+
+    def __init__(self, options: Any) -> None:
+        from runtime.run_display import RunDisplay
+
+        self._options = options
+        shown = sys.stdout.isatty() and sys.stderr.isatty() if options.progress is None else options.progress
+        self._display = RunDisplay(enabled=shown and not options.as_json and not options.quiet)
+        self._silent = options.as_json or options.quiet
+        self._signal: int | None = None
+
+    def to_end(self) -> tuple[RunResult, int | None]:
+        """The result, and the exit status where a signal decides it."""
+        import trio
+
+        from host_bridge.errors import BridgeError, IsolationUnavailableError
+        from runtime.config import ConfigError
+        from runtime.models import UnknownModelError
+        from runtime.run_options import OptionError
+        from runtime.transcript.errors import TranscriptError
+
+        started = time.perf_counter()
+        try:
+            result = _single(trio.run, self._run)
+        except IsolationUnavailableError as error:
+            result = failed_before_start("isolation", str(error))
+        except (ConfigError, OptionError, UnknownModelError, TranscriptError, BridgeError, OSError) as error:
+            result = failed_before_start("config", str(error))
+        if not self._options.as_json:
+            if result.error is not None and result.error.kind in ("config", "isolation"):
+                _finish_refused(result)
+            self._display.ends(result, seconds=time.perf_counter() - started)
+            if result.ok and not (result.value is None and self._display.enabled):
+                self._print_value(result.value)
+        interrupted = {signal.SIGINT: 130, signal.SIGTERM: TERMINATED_STATUS}
+        return result, interrupted.get(cast("signal.Signals", self._signal)) if self._signal else None
+
+    async def _run(self) -> RunResult:
+        import trio
+
+        from host_bridge.guest_process import SilentObserver
+        from runtime.config import load_config
+        from runtime.host import open_host, run_limits
+        from runtime.run_options import limits_with, read_input, read_program
+        from runtime.terminal_approver import terminal_approver
+
+        options, cwd = self._options, Path.cwd()
+        value = read_input(options.input_json)
+        source = read_program(options.program)
+        config = load_config(cwd, options.config)
+        for warning in config.warnings:
+            self._display.warning(warning)
+        limits = limits_with(options, run_limits(config))
+        async with trio.open_nursery() as watchers:
+            with (
+                trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals,
+                self._session_store(config, cwd) as store,
+            ):
+                async with open_host(
+                    config,
+                    session=store,
+                    level=options.level,
+                    model=options.model,
+                    at=options.at,
+                    allow=options.allow,
+                    deny=options.deny,
+                    approver=terminal_approver(program_on_stdin=options.program == "-"),
+                    cwd=cwd,
+                    warn=self._display.warning,
+                ) as host:
+                    watchers.start_soon(self._watch_signals, signals, host.interrupt)
+                    name = "standard input" if options.program == "-" else options.program
+                    session = host.session
+                    self._display.begins(
+                        name,
+                        session=session.path,
+                        level=session.level,
+                        model=session.model.key if session.model else None,
+                    )
+                    session.listeners.append(self._display.event)
+                    result = await host.run_program(
+                        source,
+                        value,
+                        limits=limits,
+                        observer=SilentObserver() if self._silent else self._display,
+                        prompt=options.prompt,
+                    )
+                watchers.cancel_scope.cancel()
+        return result
+
+    async def _watch_signals(self, signals: Any, interrupt: Callable[[], None]) -> None:
+        async for number in signals:
+            self._signal = number
+            interrupt()
+
+    @contextlib.contextmanager
+    def _session_store(self, config: Any, cwd: Path) -> Iterator[Any]:
+        from runtime.run_options import choose_session
+        from runtime.transcript.folder import create_session
+        from runtime.transcript.store import TranscriptStore
+
+        choice = choose_session(self._options, cwd)
+        durability = config.session.durability
+        if choice.path is not None and self._options.read_only:
+            self._display.warning(f"{choice.path} is only read: nothing of this run is kept")
+            store = TranscriptStore.in_memory_copy(choice.path)
+        elif choice.path is not None:
+            choice.path.parent.mkdir(parents=True, exist_ok=True)
+            store = TranscriptStore.open_or_create(choice.path, cwd=cwd, durability=durability)
+        elif choice.folder is not None:
+            store = create_session(cwd, folder=choice.folder, durability=durability)
+        else:
+            store = TranscriptStore.in_memory(cwd=cwd)
+        for finding in store.skipped:
+            self._display.warning(f"{choice.path}: line {finding.line} was skipped: {finding.message}")
+        with contextlib.closing(store):
+            yield store
+
+    def _print_value(self, value: Any) -> None:
+        if self._display.enabled:
+            self._display.value(value)
+        else:
+            from runtime.transcript import strict_json
+
+            print(strict_json.encode(value).decode())
+
+
+def _single(call: Callable[..., RunResult], *args: Any) -> RunResult:
+    """The call's result; an exception that comes alone in a group comes as itself."""
+    try:
+        return call(*args)
+    except BaseExceptionGroup as group:
+        error: BaseException = group
+        while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
+            error = error.exceptions[0]
+        raise error from None
+
+
+def _finish_json(result: RunResult, status: int | None = None) -> NoReturn:
+    from runtime.transcript import strict_json
+
+    sys.stdout.write(strict_json.encode(result.to_json()).decode() + "\n")
+    sys.stdout.flush()
+    sys.exit(result.exit_status if status is None else status)
+
+
+def _finish_refused(result: RunResult, status: int | None = None) -> NoReturn:
+    message = result.error.message if result.error else ""
+    click.echo(f"pi-fabric run: {message}", err=True)
+    sys.exit(result.exit_status if status is None else status)

@@ -1,0 +1,122 @@
+"""What a person sees while a program runs, on standard error: each call with its time, the level moving, the end.
+
+Plain lines, one per event, so that a terminal, a log and a screen reader all can follow. It decides nothing.
+"""
+
+from typing import Any, Final
+
+from rich.console import Console
+from rich.markup import escape
+from rich.pretty import Pretty
+
+from host_bridge.approval_prompt import ApprovalRequest
+from host_bridge.trace import CallRecord
+from runtime.events import AgentStarted, Event, LevelChanged
+from runtime.run_result import CallSummary, RunResult
+
+ARGUMENTS_SHOWN: Final = 72
+CAUSES: Final = {"fabric": "thinking", "model": "the model", "foreign": "you"}
+
+
+class RunDisplay:
+    """Watches one run for a person; with `enabled` False it prints nothing but failures and warnings."""
+
+    def __init__(self, *, enabled: bool, console: Console | None = None, output: Console | None = None) -> None:
+        self.enabled = enabled
+        self._console = console or Console(stderr=True, highlight=False, soft_wrap=True)
+        self._output = output or Console(highlight=False, soft_wrap=True)
+
+    def begins(self, name: str, *, session: str | None, level: str, model: str | None) -> None:
+        """The first line: what runs, where, at which level."""
+        if not self.enabled:
+            return
+        parts = [f"level {level}"]
+        if model:
+            parts.append(f"model {escape(model)}")
+        if session:
+            parts.append(f"session {escape(session)}")
+        self._console.print(f"[bold]▶ {escape(name)}[/bold]  [dim]{'  '.join(parts)}[/dim]")
+
+    def event(self, event: Event) -> None:
+        """A session event: only changes of level are worth a line."""
+        if not self.enabled:
+            return
+        if isinstance(event, AgentStarted):
+            return
+        if isinstance(event, LevelChanged) and event.level != event.previous:
+            self._console.print(
+                f"  [cyan]↕ effort {event.previous} → {event.level}[/cyan] [dim]by {CAUSES[event.cause]}[/dim]"
+            )
+
+    def hint(self, text: str) -> None:
+        """The advisor's hint, as it went onto the branch."""
+        if self.enabled:
+            self._console.print(f"  [magenta]✦ {escape(text.splitlines()[0])}[/magenta]")
+
+    def call_started(self, call_id: int, ref: str) -> None:
+        """Nothing yet: a line appears when the call is over."""
+
+    def call_finished(self, record: CallRecord) -> None:
+        """One line: how it went, what it was, how long it took."""
+        if not self.enabled:
+            return
+        mark = "[green]✓[/green]" if record.ok else "[red]✗[/red]"
+        arguments = "" if record.args_preview in ("", "{}") else f" {escape(_shorten(record.args_preview))}"
+        line = f"  {mark} {escape(record.ref)}[dim]{arguments}[/dim]  {record.ms:.1f} ms"
+        if record.approver == "person":
+            line += " [dim](you allowed it)[/dim]"
+        if record.error is not None:
+            line += f"\n      [red]{escape(record.error.message.splitlines()[0])}[/red]"
+        self._console.print(line)
+
+    def log_printed(self, text: str) -> None:
+        """A `print` of the program: its own output, so on standard output, as it happens."""
+        self._output.print(text, markup=False)
+
+    def approval_waiting(self, request: ApprovalRequest) -> None:
+        """The approver shows the question itself."""
+
+    def warning(self, message: str) -> None:
+        """Something a person should know, whatever the mode."""
+        self._console.print(f"[yellow]warning:[/yellow] {escape(message)}")
+
+    def ends(self, result: RunResult, *, seconds: float) -> None:
+        """The last lines: the value, or what failed, where, and what had already happened."""
+        if result.error is not None:
+            self._failure(result)
+            return
+        if self.enabled:
+            calls = f"{len(result.calls)} call{'s' * (len(result.calls) != 1)}"
+            self._console.print(f"[bold green]✔ done[/bold green] [dim]in {seconds:.2f} s, {calls}[/dim]")
+            if result.skipped_layers:
+                self._console.print(f"[yellow]  without {', '.join(result.skipped_layers)}[/yellow] (see doctor)")
+
+    def value(self, value: Any) -> None:
+        """The returned value, pretty for people."""
+        self._output.print(Pretty(value, expand_all=False))
+
+    def _failure(self, result: RunResult) -> None:
+        error = result.error
+        if error is None:
+            return
+        self._console.print(f"[bold red]✘ {error.kind}[/bold red] {escape(error.message)}")
+        if error.line is not None:
+            for line, name in error.frames[:-1]:
+                self._console.print(f"    [dim]line {line}, in {escape(name)}[/dim]")
+            self._console.print(f"  line {error.line}: {escape((error.source_line or '').strip())}")
+        if result.calls:
+            self._console.print("  [dim]host calls before the failure:[/dim]")
+            for call in result.calls[:50]:
+                self._console.print(f"    {escape(_call_line(call))}")
+            if len(result.calls) > 50:
+                self._console.print(f"    … and {len(result.calls) - 50} more")
+
+
+def _call_line(call: CallSummary) -> str:
+    if call.ok:
+        return f"✓ {call.ref} ({call.ms:.1f} ms)"
+    return f"✗ {call.ref}: {call.error.kind if call.error else 'host'}"
+
+
+def _shorten(text: str) -> str:
+    return text if len(text) <= ARGUMENTS_SHOWN else text[: ARGUMENTS_SHOWN - 1] + "…"
