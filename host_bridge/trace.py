@@ -14,8 +14,10 @@ _json_encoder: Final = msgspec.json.Encoder()
 PREVIEW_CHARACTERS: Final = 160
 SESSION_CALLS: Final = 200
 """Calls that a session entry lists; the first of every ref is always among them."""
+SESSION_REFS: Final = 500
+"""More different refs than that are not kept for their own sake."""
 REF_CHARACTERS: Final = 256
-MESSAGE_CHARACTERS: Final = 500
+MESSAGE_CHARACTERS: Final = 300
 
 Decision: TypeAlias = Literal["allowed", "approved", "denied", "blocked", "rejected", "limited"]
 """`allowed` by policy, `approved` by a person or classifier, `denied` by either, `blocked` by Schema mode,
@@ -109,8 +111,9 @@ def bounded_calls(records: Sequence[CallRecord], *, most: int = SESSION_CALLS) -
         return [record.entry() for record in records], 0
     first: dict[str, int] = {}
     for index, record in enumerate(records):
-        first.setdefault(record.ref[:REF_CHARACTERS], index)
-    kept = set(list(first.values())[: max(most, 1000)])
+        if record.risk is not None:  # a ref that is no action tells replay nothing
+            first.setdefault(record.ref, index)
+    kept = set(list(first.values())[: max(most, SESSION_REFS)])
     notable = [index for index, record in enumerate(records) if not record.ok or record.would_block]
     for index in (*notable, *range(len(records) - 1, -1, -1)):
         if len(kept) >= most:
