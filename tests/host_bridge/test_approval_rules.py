@@ -1,6 +1,5 @@
 """Kept answers: narrow, listed, revocable, and lost by nobody."""
 
-import json
 import threading
 
 import pytest
@@ -37,7 +36,11 @@ def test_rules_are_kept_and_revoked(tmp_path):
 def test_a_damaged_file_gives_no_rule_and_stays_as_it_is(tmp_path, text):
     path = tmp_path / "rules.json"
     path.write_bytes(text.encode("latin-1"))
-    for act in (RuleStore(path).stored, lambda: RuleStore(path).allow("a.b", "read"), lambda: RuleStore(path).revoke("a.b")):
+    for act in (
+        RuleStore(path).stored,
+        lambda: RuleStore(path).allow("a.b", "read"),
+        lambda: RuleStore(path).revoke("a.b"),
+    ):
         with pytest.raises(RuleFileError, match=r"rules\.json"):
             act()
     assert path.read_bytes() == text.encode("latin-1")
