@@ -71,6 +71,8 @@ class CallRecord:
             entry["error"]["message"] = self.error.message[:MESSAGE_CHARACTERS]
         if self.risk is not None:
             entry["risk"] = self.risk
+        if self.namespace is not None:
+            entry["namespace"] = self.namespace
         entry["decision"] = self.decision
         if self.approver is not None:
             entry["approver"] = self.approver[:REF_CHARACTERS]

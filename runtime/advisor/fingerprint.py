@@ -6,15 +6,15 @@ changes touches its own namespaces and their terms only; nothing else is rebuilt
 description and about a hundred bytes per term, whatever the size of its schema.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from itertools import count
 from sys import intern
 from typing import Final, NamedTuple, TypeAlias
 
 from runtime.advisor.limits import BRAND_MINIMUM_LETTERS, UNSCOPED
-from runtime.advisor.sentences import first_sentence
+from runtime.advisor.sentences import sentence_to_index
 from runtime.advisor.stopwords import STOPWORDS
-from runtime.advisor.tokens import token_run, tokens
+from runtime.advisor.tokens import token_run
 
 
 class CatalogTool(NamedTuple):
@@ -24,6 +24,8 @@ class CatalogTool(NamedTuple):
     description: str = ""
     namespace: str | None = None
     """None: the tool belongs to no source of its own and is `unscoped`."""
+    ref: str | None = None
+    """What a program calls, as hints print it; None: `mcp.` or `extensions.` and the name."""
 
 
 class Surface(NamedTuple):
@@ -31,6 +33,8 @@ class Surface(NamedTuple):
 
     name: str
     description: str
+    ref: str
+    """What a program calls."""
     terms: tuple[str, ...]
     """Each once, in no particular order."""
 
@@ -61,7 +65,7 @@ def brand_tokens(namespace: str) -> frozenset[str]:
     Seed: combustion:gate:brand-exception, combustion:gate:short-silent
     """
     name = label(namespace).rpartition(":")[2]
-    return frozenset(token for token in tokens(name) if len(token) >= BRAND_MINIMUM_LETTERS)
+    return frozenset([token for token in token_run(name) if len(token) >= BRAND_MINIMUM_LETTERS]) - STOPWORDS
 
 
 def surface_text(name: str, description: str) -> str:
@@ -69,12 +73,13 @@ def surface_text(name: str, description: str) -> str:
 
     Seed: combustion:index:name-plus-first-sentence, combustion:index:skip-later
     """
-    return f"{name} {first_sentence(description)}"
+    return f"{name} {sentence_to_index(description)}"
 
 
 def surface_terms(name: str, description: str) -> tuple[str, ...]:
     """The terms of one tool, each once."""
-    found = set(token_run(surface_text(name, description))) - STOPWORDS
+    found = set(token_run(surface_text(name, description)))
+    found -= STOPWORDS
     return tuple(map(intern, found))  # one string per term, however many tools hold it
 
 
@@ -128,12 +133,6 @@ class Fingerprint:
         """
         return len(self.postings.get(term, ()))
 
-    def namespaces_of_tool(self, name: str) -> list[str]:
-        """The namespaces that offer a tool of this name, in catalog order."""
-        return [
-            source.namespace for source in self.sources() if any(surface.name == name for surface in source.surfaces)
-        ]
-
     def set_slice(self, name: str, tools: Iterable[CatalogTool]) -> None:
         """Replace one slice. An empty one is removed; one that comes back later goes last.
 
@@ -150,10 +149,14 @@ class Fingerprint:
             self._ranks.pop(name, None)
         for namespace in before.keys() - grouped.keys():
             self._holders[namespace].discard(name)
-        for namespace in grouped:
-            self._holders.setdefault(namespace, set()).add(name)
-        for namespace in dict.fromkeys([*before, *grouped]):
-            if before.get(namespace) != grouped.get(namespace):
+            self._rebuild(namespace)
+        for namespace, listed in grouped.items():
+            holders = self._holders.get(namespace)
+            if holders is None:
+                self._holders[namespace] = {name}
+            else:
+                holders.add(name)
+            if before.get(namespace) != listed:
                 self._rebuild(namespace)
 
     def _rebuild(self, namespace: str) -> None:
@@ -165,20 +168,15 @@ class Fingerprint:
         if not holders:
             del self._holders[namespace]
             return
-        tools: Sequence[CatalogTool] = [
-            tool
-            for holder in (sorted(holders, key=self._ranks.__getitem__) if len(holders) > 1 else holders)
-            for tool in self._slices[holder][namespace]
+        ordered = sorted(holders, key=self._ranks.__getitem__) if len(holders) > 1 else holders
+        prefix = "mcp." if namespace.startswith("mcp:") else "extensions."
+        surfaces = [
+            Surface(name, description, prefix + name if ref is None else ref, surface_terms(name, description))
+            for holder in ordered
+            for name, description, _, ref in self._slices[holder][namespace]
         ]
-        source = Source(
-            number=next(self._next_number) if old is None else old.number,
-            namespace=namespace,
-            label=label(namespace),
-            brands=brand_tokens(namespace),
-            surfaces=tuple(
-                [Surface(name, description, surface_terms(name, description)) for name, description, _ in tools]
-            ),
-        )
+        number = next(self._next_number) if old is None else old.number
+        source = Source(number, namespace, label(namespace), brand_tokens(namespace), tuple(surfaces))
         self._sources[namespace] = self._by_number[source.number] = source
         for brand in source.brands:
             self._brands[brand] = self._brands.get(brand, 0) + 1
@@ -187,6 +185,15 @@ class Fingerprint:
     def _post(self, source: Source) -> None:
         """Enter the terms of `source`; positions are shared tuples, since most terms stand on one tool."""
         number, postings, single = source.number, self.postings, self._single
+        if len(source.surfaces) == 1:
+            first = single.setdefault(0, (0,))
+            for term in source.surfaces[0].terms:
+                posting = postings.get(term)
+                if posting is None:
+                    postings[term] = {number: first}
+                else:
+                    posting[number] = first
+            return
         several: dict[str, list[int]] = {}
         for position, surface in enumerate(source.surfaces):
             alone = single.get(position)

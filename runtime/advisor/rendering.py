@@ -32,6 +32,8 @@ class Match:
     matched_terms: tuple[str, ...]
     names: tuple[str, ...]
     """The tools that the hint names, best first."""
+    refs: tuple[str, ...]
+    """What a program calls for each of `names`."""
     descriptions: tuple[str, ...]
     """Full texts of the best tools."""
     omitted_names: tuple[str, ...]
@@ -91,7 +93,7 @@ def describe_match(verdict: Verdict, places: int) -> Match:
     source = verdict.source
     own_score = {surface.tool: surface.score for surface in verdict.surfaces}
     ranked = sorted(range(len(source.surfaces)), key=lambda tool: -own_score.get(tool, 0.0))
-    names = [name for tool in ranked if (name := source.surfaces[tool].name)]
+    named = [surface for tool in ranked if (surface := source.surfaces[tool]).name]
     shown = min(places, TOOLS_PER_SOURCE)
     words = verdict.matched if verdict.surface is None else verdict.surface.words
     by_rarity = sorted(words, key=lambda word: len(word.posting))
@@ -100,9 +102,10 @@ def describe_match(verdict: Verdict, places: int) -> Match:
         label=source.label,
         score=rounded_score(verdict.effective_score),
         matched_terms=tuple(word.term for word in by_rarity),
-        names=tuple(names[:shown]),
+        names=tuple(surface.name for surface in named[:shown]),
+        refs=tuple(surface.ref for surface in named[:shown]),
         descriptions=tuple(source.surfaces[tool].description for tool in ranked[:shown]),
-        omitted_names=tuple(names[shown:]),
+        omitted_names=tuple(surface.name for surface in named[shown:]),
     )
 
 
@@ -139,19 +142,14 @@ def _forms(headline: str, matches: Sequence[Match]) -> Iterator[list[str]]:
     yield [headline, _STEER]
 
 
-def _reference(match: Match, name: str) -> str:
-    """How a program calls the tool."""
-    return f"{'mcp' if match.namespace.startswith('mcp:') else 'extensions'}.{name}"
-
-
 def _bullets(matches: Sequence[Match], *, described: bool) -> list[str]:
     """One line per named tool, and one that counts the others."""
     lines = []
     for match in matches:
         tag = f" ({match.label})" if len(matches) > 1 else ""
-        for name, description in zip(match.names, match.descriptions, strict=False):
+        for ref, description in zip(match.refs, match.descriptions, strict=False):
             text = f" — {short_description(description)}" if described and description else ""
-            lines.append(f"▪ {_reference(match, name)}{tag}{text}")
+            lines.append(f"▪ {ref}{tag}{text}")
         if match.omitted_names:
             lines.append(f"  ~ +{len(match.omitted_names)} more in {match.label}: {_counted(match)}")
     return lines
@@ -159,7 +157,7 @@ def _bullets(matches: Sequence[Match], *, described: bool) -> list[str]:
 
 def _one_line(match: Match) -> str:
     """A source on one line."""
-    parts = [_reference(match, name) for name in match.names]
+    parts = list(match.refs)
     if match.omitted_names:
         parts.append(f"~ +{len(match.omitted_names)} more: {_counted(match)}")
     return f"▪ {match.label} · {', '.join(parts)}"
@@ -173,7 +171,7 @@ def _counted(match: Match) -> str:
 
 def _next_step(match: Match) -> list[str]:
     """How to go on with the best tool."""
-    if not match.names:
-        return []
-    reference = _reference(match, match.names[0])
-    return [f'Next: tools.describe({{ref: "{reference}"}}) for its schema, then {reference}({{…}}) inside fabric_exec.']
+    return [
+        f'Next: tools.describe({{ref: "{ref}"}}) for its schema, then {ref}({{…}}) inside fabric_exec.'
+        for ref in match.refs[:1]
+    ]

@@ -54,7 +54,7 @@ def replay(
                 echoes = with_echoes(echoes, message_text(entry.get("content")))
                 ash = burned(ash, hinted_namespaces(entry.get("details")), "fired", at)
             case "message":
-                ash = burned(ash, _called(entry.get("message"), namespaces_of_tool, exec_tool), "organic", at)
+                ash = burned(ash, called_namespaces(entry.get("message"), namespaces_of_tool, exec_tool), "organic", at)
             case "custom" if entry.get("customType") == RUN_TYPE:
                 ash = burned(ash, traced_namespaces(entry.get("data"), namespace_of_ref), "organic", at)
             case _:
@@ -107,7 +107,7 @@ def traced_namespaces(data: Any, namespace_of_ref: RefResolver) -> list[str]:
     return found
 
 
-def _called(message: Any, namespaces_of_tool: ToolResolver, exec_tool: str | None) -> list[str]:
+def called_namespaces(message: Any, namespaces_of_tool: ToolResolver, exec_tool: str | None) -> list[str]:
     """The namespaces of the tool calls in one recorded assistant message."""
     if not isinstance(message, Mapping) or message.get("role") != "assistant":
         return []

@@ -4,6 +4,7 @@ Lengths are counted in UTF-16 units, as the recorded implementation counts them;
 """
 
 import re
+from functools import lru_cache
 from typing import Final
 
 from runtime.advisor.limits import ELLIPSIS, FIRST_SENTENCE_MINIMUM_UNITS, SHORT_DESCRIPTION_UNITS
@@ -13,6 +14,8 @@ WHITESPACE: Final = (
 )
 """What counts as whitespace (24): it has U+FEFF and U+00A0, it lacks U+0085 and U+001C to U+001F."""
 
+_PLAIN_HEAD_CHARACTERS: Final = 32
+"""How much of a description is looked at before the slow and exact way is taken."""
 _RUN: Final = re.compile(f"[{WHITESPACE}]+")
 _END_MARK: Final = re.compile(rf"[.!?](?=[{WHITESPACE}]|\Z)")
 _CAPTURED: Final = re.compile(rf"[{WHITESPACE}]*\(captured from [^)]*\)[{WHITESPACE}]*\Z")
@@ -40,6 +43,24 @@ def first_sentence(description: str) -> str:
     return collapse(description)
 
 
+def sentence_to_index(description: str) -> str:
+    """`first_sentence`, or a text with the same words: whitespace is not collapsed where the sentence is plain to see.
+
+    In plain ASCII an end mark within the first units of the raw text never counts, and one that has enough characters
+    other than whitespace before it always does.
+    """
+    head = description[:_PLAIN_HEAD_CHARACTERS]
+    if head.isascii():
+        mark = _END_MARK.search(description, FIRST_SENTENCE_MINIMUM_UNITS)
+        if mark is not None:
+            end = mark.end()
+            before = head if end > len(head) else head[: end - 1]
+            if len("".join(before.split())) >= FIRST_SENTENCE_MINIMUM_UNITS:
+                return description[:end]
+    return first_sentence(description)
+
+
+@lru_cache(maxsize=1024)
 def short_description(description: str) -> str:
     """What a bullet shows of `description`: all of it if it fits, else its first sentence, else a cut.
 

@@ -24,7 +24,6 @@ EXEC_TOOL: Final = "fabric_exec"
 """Pi's tool whose recorded code names MCP servers. Our own runs leave a trace instead."""
 APPEND_DEADLINE_SECONDS: Final = 10.0
 """An append and the burn that follows it are one step: a cancellation waits this long for them."""
-_REF_PREFIXES: Final = ("mcp.", "extensions.")
 
 
 class AdvisorService:
@@ -43,7 +42,7 @@ class AdvisorService:
         self.last_hint: Hint | None = None
         """The latest hint that was said on this branch view, for display."""
         self._refs: dict[str, dict[str, str]] = {}
-        self._tools: dict[str, tuple[str, ...]] | None = None
+        self._tools: dict[str, dict[str, str]] = {}
         self._unresolved: set[str] = set()
 
     def set_source(self, name: str, descriptors: Iterable[Descriptor]) -> None:
@@ -51,10 +50,15 @@ class AdvisorService:
 
         Actions without a namespace are never hinted at. Costs its own tools, not the catalog.
         """
-        named = [descriptor for descriptor in descriptors if descriptor.namespace is not None]
-        self.index.set_slice(name, [catalog_tool(descriptor) for descriptor in named])
-        self._refs[name] = {one.ref: one.namespace for one in named if one.namespace is not None}
-        self._tools = None
+        named = [(one, one.namespace) for one in descriptors if one.namespace is not None]
+        self.index.set_slice(name, [catalog_tool(descriptor) for descriptor, _ in named])
+        self._refs[name] = {descriptor.ref: namespace for descriptor, namespace in named}
+        self._tools[name] = {
+            tool: namespace
+            for descriptor, namespace in named
+            for tool in (descriptor.ref, descriptor.tool_name)
+            if tool and not (tool == descriptor.tool_name and namespace.startswith("mcp:"))
+        }
         if self._unresolved:
             # The branch was replayed before this source was known: tools of it burn now.
             now_known = self._replayed(self._host.branch()).ash
@@ -109,14 +113,12 @@ class AdvisorService:
         return f"mcp:{server}" if first == "mcp" and dot and server else None
 
     def namespaces_of_tool(self, name: str) -> Sequence[str] | None:
-        """The sources that offer a tool under this name; None: no tool of the catalog."""
-        if self._tools is None:
-            tools: dict[str, dict[str, None]] = {}
-            for source in self.index.sources():
-                for surface in source.surfaces:
-                    tools.setdefault(surface.name, {})[source.namespace] = None
-            self._tools = {tool: tuple(namespaces) for tool, namespaces in tools.items()}
-        return self._tools.get(name)
+        """The sources of a tool that Pi recorded under this name; None: no tool of the catalog.
+
+        Pi knows MCP tools by their ref only, so a bare name never stands for one.
+        """
+        found = dict.fromkeys(tools[name] for tools in self._tools.values() if name in tools)
+        return tuple(found) or None
 
     def _boundary(self, branch: Sequence[Entry]) -> None:
         """A session or tree boundary: transients are gone, and the branch alone says what is durable."""
@@ -159,11 +161,9 @@ def _with_ash(state: AdvisorState, namespace: str, at: str) -> AdvisorState:
 
 
 def catalog_tool(descriptor: Descriptor) -> CatalogTool:
-    """An action as the catalog lists it, named so that the reference a hint prints is the one a program calls."""
-    for prefix in _REF_PREFIXES:
-        if descriptor.ref.startswith(prefix):
-            return CatalogTool(descriptor.ref.removeprefix(prefix), descriptor.description, descriptor.namespace)
-    return CatalogTool(descriptor.tool_name or descriptor.ref, descriptor.description, descriptor.namespace)
+    """An action as the catalog lists it: by its ref, without the common `mcp.`; hints print the ref that programs call."""
+    name = descriptor.ref.removeprefix("mcp.")
+    return CatalogTool(name, descriptor.description, descriptor.namespace, descriptor.ref)
 
 
 def well_formed(text: str) -> str:

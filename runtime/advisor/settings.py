@@ -8,6 +8,7 @@ from typing import Final, Literal, TypeAlias, get_args
 
 from runtime.advisor.constants import DEFAULT_BRANCH_CAP, DEFAULT_THRESHOLD
 from runtime.advisor.limits import BUDGET_TOKENS_RANGE, MAX_PER_SESSION_RANGE, THRESHOLD_RANGE
+from runtime.config_sections import AdvisorySection
 
 Mode: TypeAlias = Literal["disabled", "hidden", "enabled"]
 MODES: Final[tuple[Mode, ...]] = get_args(Mode)
@@ -51,3 +52,14 @@ def checked_settings(settings: AdvisorySettings) -> AdvisorySettings:
         if not low <= value <= high:
             raise ValueError(f"capture.advisory.{name} must be between {low:g} and {high:g}, not {value!r}")
     return settings
+
+
+def settings_from(section: AdvisorySection) -> AdvisorySettings:
+    """The section `capture.advisory` of a loaded configuration as the advisor takes it."""
+    return AdvisorySettings(
+        mode=section.mode,
+        threshold=section.threshold,
+        max_per_session=section.max_per_session,
+        budget_tokens=section.budget,
+        minimum_surfaces=section.minimum_surfaces,
+    )

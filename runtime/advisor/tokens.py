@@ -81,17 +81,12 @@ def surviving_words(text: str, echoes: Collection[str]) -> list[PromptWord]:
     plain = ascii_only(text)
     if _CAMEL.search(plain) is None:
         # No CamelCase anywhere: the first spelling decides nothing, so one pass in lower case does.
-        unique = dict.fromkeys(_WORD.findall(plain.lower()))
-        survivors = []
-        for key in unique:
-            if key in STOPWORDS or key in echoes:
-                continue
-            if key[0] > "9":
-                if len(key) >= MINIMUM_TOKEN_CHARACTERS:
-                    survivors.append(PromptWord(key, (key,)))
-            elif candidates := readings(key):
-                survivors.append(PromptWord(key, candidates))
-        return survivors
+        keys = [key for key in dict.fromkeys(_WORD.findall(plain.lower())) if key not in STOPWORDS and key not in echoes]
+        return [
+            PromptWord(key, candidates)
+            for key in keys
+            if (candidates := (key,) if key[0] > "9" and len(key) >= MINIMUM_TOKEN_CHARACTERS else readings(key))
+        ]
     return [
         PromptWord(key, candidates)
         for word in words(plain)
