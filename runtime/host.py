@@ -43,6 +43,8 @@ from runtime.transcript.store import TranscriptStore
 RECORD_DEADLINE_SECONDS: Final = 5.0
 """Writing a run's record is shielded from cancellation; it takes milliseconds."""
 EMBEDDER_SOURCE: Final = "embedder"
+STANDARD_ROOTS: Final = ("agents", "extensions", "mcp", "pi", "thinking", "tools")
+"""Names that programs know in every host; what is not there (managed, not configured) is an unknown action by name."""
 
 ApproverFunction = Callable[[ApprovalRequest], Awaitable[Answer]]
 
@@ -241,6 +243,7 @@ class _Run(SilentObserver):
                 run_id=self._id,
                 observer=self,
                 caller=self._host._caller,  # noqa: SLF001  the host's own half
+                namespaces=sorted({*STANDARD_ROOTS, *self._host.registry.namespaces()}),
                 spill=self._spill,
             )
         finally:
