@@ -88,7 +88,11 @@ def struct_problems(parameters: type[msgspec.Struct], arguments: dict[str, Any],
             problems.append(_field_problem(name, value, field.type, fault))
     if not problems:
         # The fields are fine one by one: a rule between them (`__post_init__`) refused.
-        problems.append(Problem("", show(arguments), _reason(error)))
+        # It may name its own field: `turns: got 3, wanted no turns`.
+        own, named, rest = _reason(error).partition(": got ")
+        got, _, wish = rest.partition(", wanted ")
+        whole = Problem("", show(arguments), _reason(error))
+        problems.append(Problem(own, got, wish) if named and wish and own in fields else whole)
     return problems
 
 
