@@ -28,7 +28,7 @@ class CallerContext:
     """The caller's own agent run; None in a root host."""
     bounds: Bounds = UNBOUNDED
     """The configured effective bounds, never the view that a model resolves them to."""
-    risks: Mapping[str, Mode] = ASK_ALL
+    risks: Mapping[str, Mode] = field(default_factory=lambda: ASK_ALL)
     """Effective approval mode by risk class."""
     rules: tuple[Mapping[str, Any], ...] = ()
     """Approval rules by ref, in order."""

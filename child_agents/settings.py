@@ -1,7 +1,7 @@
 """The settings of child agents as frozen values; they are decoded and checked elsewhere."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 from typing import Final
@@ -28,7 +28,7 @@ class AgentSettings:
     runner: str = "program"
     thinking: Level | None = None
     """The level of runs that name none; None: no level is sent."""
-    aliases: Mapping[str, Alias] = EMPTY
+    aliases: Mapping[str, Alias] = field(default_factory=lambda: EMPTY)
     max_concurrent: int = 4
     """Children of one host that run at the same time; further ones wait in order."""
     max_per_execution: int = 100
@@ -49,7 +49,7 @@ class AgentSettings:
     """The resident host ends this long after its last run and client."""
     environment: tuple[str, ...] = ()
     """Further variables that children receive; secrets reach a child only this way."""
-    delegation: Mapping[str, Mode] = NO_MODES
+    delegation: Mapping[str, Mode] = field(default_factory=lambda: NO_MODES)
     """Risk classes that children may have beyond their caller; only a person's own setting grants it."""
     warm_template: bool = True
     """Whether child hosts are forked from a warm process; False: each is a cold start."""

@@ -17,7 +17,7 @@ class Job(msgspec.Struct, frozen=True, array_like=True, tag="job"):
     cwd: str
     stdin: bytes
     keep_stdin_open: bool
-    thinking_bounds: dict[Literal["min", "max"], Level] | None
+    thinking_bounds: dict[str, Level] | None
     """The child's effective bounds; None: the variable is deleted."""
     owner: str
     """Marks every process of this host."""

@@ -1,0 +1,136 @@
+"""What all descendants of one root used together: counted across processes in one locked file that survives crashes.
+
+One JSON line a fact, appended under `flock`; every process reads only what is new to it. A process that dies leaves
+its facts behind, and a torn line is skipped. Invariant: a launch is counted before its process exists.
+"""
+
+import contextlib
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import msgspec
+
+from child_agents.errors import LaunchRefusedError
+
+
+@dataclass(slots=True)
+class LedgerTotals:
+    """Sums over one root."""
+
+    descendants: int = 0
+    """Launches so far."""
+    live: int = 0
+    """Launches whose end is not recorded: running, or lost in a crash."""
+    cost: float = 0.0
+    """US dollars."""
+    turns: int = 0
+    deepest: int = 0
+    open_runs: set[str] = field(default_factory=set)
+
+
+class _Fact(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    op: str
+    run: str
+    depth: int = 0
+    cost: float = 0.0
+    turns: int = 0
+
+
+_decoder = msgspec.json.Decoder(_Fact)
+
+
+class Ledger:
+    """The ledger of one root."""
+
+    def __init__(self, folder: Path, root_id: str) -> None:
+        self.path = folder / f"{root_id}.jsonl"
+        self._totals = LedgerTotals()
+        self._offset = 0
+
+    def reserve(self, run_id: str, *, depth: int, max_descendants: int, max_cost: float) -> None:
+        """Count one launch, or refuse it.
+
+        Raises: LaunchRefusedError: a limit of the whole tree is reached; nothing was counted.
+        """
+        with self._locked() as descriptor:
+            totals = self._read(descriptor)
+            if totals.descendants >= max_descendants:
+                raise LaunchRefusedError(
+                    f"{totals.descendants} agents were started below this root; "
+                    f"the limit is {max_descendants} (setting agents.maxDescendants)",
+                    setting="agents.maxDescendants",
+                    requested=totals.descendants + 1,
+                    effective=max_descendants,
+                )
+            if totals.cost > 0 and totals.cost >= max_cost:
+                raise LaunchRefusedError(
+                    f"the agents below this root cost {totals.cost:.4f} US dollars; "
+                    f"the limit is {max_cost:g} (setting agents.maxCost)",
+                    setting="agents.maxCost",
+                    requested=totals.cost,
+                    effective=max_cost,
+                )
+            self._append(descriptor, _Fact(op="start", run=run_id, depth=depth))
+
+    def spend(self, run_id: str, *, cost: float = 0.0, turns: int = 0) -> LedgerTotals:
+        """Add what a run used; the totals after it."""
+        with self._locked() as descriptor:
+            self._read(descriptor)
+            self._append(descriptor, _Fact(op="spend", run=run_id, cost=cost, turns=turns))
+            return self._totals
+
+    def finish(self, run_id: str) -> None:
+        """The run is over."""
+        with self._locked() as descriptor:
+            self._read(descriptor)
+            self._append(descriptor, _Fact(op="end", run=run_id))
+
+    def totals(self) -> LedgerTotals:
+        """The sums now."""
+        with self._locked() as descriptor:
+            return self._read(descriptor)
+
+    @contextmanager
+    def _locked(self) -> Iterator[int]:
+        descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            yield descriptor
+        finally:
+            os.close(descriptor)
+
+    def _read(self, descriptor: int) -> LedgerTotals:
+        size = os.fstat(descriptor).st_size
+        data = os.pread(descriptor, max(0, size - self._offset), self._offset)
+        whole = data.rpartition(b"\n")[0]
+        for line in whole.split(b"\n"):
+            with contextlib.suppress(msgspec.MsgspecError):
+                self._add(_decoder.decode(line))
+        if whole:
+            self._offset += len(whole) + 1
+        if self._offset < size:
+            # A writer died inside its line: end it, so that the next fact starts afresh.
+            os.write(descriptor, b"\n")
+        return self._totals
+
+    def _append(self, descriptor: int, fact: _Fact) -> None:
+        line = msgspec.json.encode(fact) + b"\n"
+        os.write(descriptor, line)
+        self._read(descriptor)
+
+    def _add(self, fact: _Fact) -> None:
+        totals = self._totals
+        if fact.op == "start":
+            totals.descendants += 1
+            totals.open_runs.add(fact.run)
+            totals.deepest = max(totals.deepest, fact.depth)
+        elif fact.op == "spend":
+            totals.cost += fact.cost
+            totals.turns += fact.turns
+        elif fact.op == "end":
+            totals.open_runs.discard(fact.run)
+        totals.live = len(totals.open_runs)

@@ -1,0 +1,81 @@
+"""The `program` runner: a guest program in a child host of its own (`python -m runtime run - --json`); pure."""
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from child_agents.process import module_argv
+from child_agents.request import Failure, Usage
+from child_agents.resolver import ResolvedRun
+from child_agents.runners.port import LaunchSpec, Outcome, RunnerEvent, text_of
+
+
+class ProgramRunner:
+    """Children that run a program."""
+
+    name = "program"
+    takes_messages = False
+
+    def __init__(self, module: str = "runtime", arguments: Sequence[str] = ("run",)) -> None:
+        self._module = module
+        self._arguments = tuple(arguments)
+
+    def launch(self, run: ResolvedRun, folder: str) -> LaunchSpec:
+        """The program goes to standard input, `input` travels with what the child inherits."""
+        arguments = [*self._arguments, "-", "--json"]
+        # A child's own session lies in its record, so that nothing of it lands among a person's sessions.
+        arguments += ["--session", run.session or f"{folder}/session.jsonl"]
+        if run.thinking is not None:
+            arguments += ["--level", run.thinking]
+        if run.model is not None:
+            arguments += ["--model", run.model]
+        if run.config_file is not None:
+            arguments += ["--config", run.config_file]
+        arguments += ["--timeout", f"{run.timeout_ms / 1000:g}"]
+        return LaunchSpec(argv=module_argv(self._module, *arguments), stdin=(run.program or "").encode())
+
+    def read(self, line: bytes) -> RunnerEvent | None:
+        """The one JSON object that `run --json` prints."""
+        try:
+            # Not msgspec: integers of any size must stay exact.
+            printed = json.loads(line)
+        except (ValueError, RecursionError):
+            return None
+        if not isinstance(printed, dict) or "ok" not in printed:
+            return None
+        calls = printed.get("calls") or []
+        level = (printed.get("level") or {}).get("before")
+        ok = printed["ok"] is True
+        return Outcome(
+            ok=ok,
+            value=printed.get("value"),
+            text=text_of(printed.get("value")) if ok else "",
+            error=None if ok else _failure(printed.get("error")),
+            usage=Usage(),
+            turns=1,
+            tool_calls=len(calls),
+            level=level if isinstance(level, str) else None,
+            logs=[str(entry) for entry in printed.get("logs") or []],
+        )
+
+    def message(self, kind: str, text: str) -> bytes | None:
+        """A program takes none."""
+        del kind, text
+        return None
+
+
+def _failure(error: Any) -> Failure:
+    try:
+        return msgspec.convert(
+            {
+                "kind": error["kind"],
+                "message": error["message"],
+                "line": error.get("line"),
+                "sourceLine": error.get("source_line"),
+            },
+            Failure,
+        )
+    except (TypeError, KeyError, AttributeError, msgspec.ValidationError):
+        return Failure(kind="crashed", message=f"the child failed without saying why: {error!r:.500}")

@@ -1,0 +1,61 @@
+"""What an earlier crash left: processes without a host, records without an end, old records; cleared at start-up.
+
+Usually there is nothing: guardians end with their hosts. Only a crash that took both can leave something behind.
+"""
+
+import contextlib
+import fcntl
+import os
+from dataclasses import dataclass
+from typing import Final
+
+from child_agents import environment, kernel
+from child_agents.records import RunRecords, indeterminate
+from child_agents.settings import AgentFolders
+
+KILL_SECONDS: Final = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Swept:
+    """What was found."""
+
+    processes: int
+    records: tuple[str, ...]
+    expired: tuple[str, ...]
+
+
+def sweep(folders: AgentFolders, retention_days: float) -> Swept:
+    """Clear away what belongs to owners that are gone."""
+    records = RunRecords(folders)
+    processes = 0
+    lost: list[str] = []
+    for owner in _lost_owners(folders):
+        processes += kernel.kill_marked(f"{environment.OWNER}={owner}", KILL_SECONDS)[0]
+        for record in records.all():
+            if record.request.owner == owner and record.result is None:
+                reason = "the host of this run ended before the run did; what it had done by then is not known"
+                if records.finish(indeterminate(record.request.run, reason)):
+                    lost.append(record.id)
+        with contextlib.suppress(FileNotFoundError):
+            (folders.owners / f"{owner}.lock").unlink()
+    return Swept(processes, tuple(lost), tuple(records.expire(retention_days)))
+
+
+def _lost_owners(folders: AgentFolders) -> list[str]:
+    """Owners whose lock is free: the kernel let it go when their process ended."""
+    found: list[str] = []
+    for path in folders.owners.glob("*.lock"):
+        try:
+            descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+        except OSError:
+            continue
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if os.fstat(descriptor).st_nlink:
+                found.append(path.stem)
+        except BlockingIOError:
+            pass
+        finally:
+            os.close(descriptor)
+    return found
