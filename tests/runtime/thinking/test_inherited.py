@@ -62,7 +62,9 @@ async def test_a_root_session_keeps_the_persons_level_and_caps_only_what_program
     session = await started(model=PLAIN, bounds=Bounds(max="low"))
     await session.person("high")
     assert session.level == "high"
-    await session.thinking.session_started(type("Started", (), {"branch": session.store.branch(), "reason": "reload"})())
+    await session.thinking.session_started(
+        type("Started", (), {"branch": session.store.branch(), "reason": "reload"})()
+    )
     assert session.level == "high"
     result = await session.set("high")
     assert (result["level"], result["clamped"], result["baseline"]) == ("low", True, "high")
