@@ -16,6 +16,7 @@ from host_bridge.errors import InvalidRefError
 from host_bridge.registry import check_ref
 
 _Function = Callable[..., Any]
+_JSON_SCALARS = frozenset({str, int, float, bool, type(None)})
 
 
 @overload
@@ -158,8 +159,7 @@ def _parameters(
         msgspec.json.Decoder(made)
     except TypeError as error:
         raise TypeError(f"{ref}: {error}") from None
-    names = tuple(field[0] for field in fields)
-    return made, lambda arguments: {name: getattr(arguments, name) for name in names}
+    return made, msgspec.structs.asdict
 
 
 def _field_default(default: Any) -> Any:
@@ -191,6 +191,8 @@ def _schema(kind: Any) -> dict[str, Any] | None:
 
 def _plain(result: Any) -> Any:
     """Structs and dataclasses as dicts; everything else is left for the wall to judge."""
+    if type(result) in _JSON_SCALARS:
+        return result
     if isinstance(result, msgspec.Struct) or (dataclasses.is_dataclass(result) and not isinstance(result, type)):
         return msgspec.to_builtins(result)
     if isinstance(result, list) and any(isinstance(item, msgspec.Struct) for item in result):

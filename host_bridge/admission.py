@@ -36,9 +36,8 @@ CLASSIFIER_SECONDS: Final = 20.0
 MESSAGE_LIMIT_CHARACTERS: Final = 4000
 
 
-@dataclass(slots=True, kw_only=True)
-class Admitted:
-    """One call on its way, and in the end its outcome."""
+class Admitted(msgspec.Struct, kw_only=True):
+    """One call on its way, and in the end its outcome. A Struct because one is made for each call."""
 
     id: int
     ref: str
@@ -92,6 +91,13 @@ class SessionGrants:
                 self.added(ref, risk)
 
 
+@dataclass(slots=True)
+class _StoredRules:
+    """The stored rules as last read."""
+
+    rules: tuple[Rule, ...]
+
+
 class Admission:
     """The path's shell for one host: registry, gate, policy, approver. Shared by all its guests."""
 
@@ -117,9 +123,11 @@ class Admission:
         self.validator = validator
         self._classifier = classifier
         self._desk = desk or (ApprovalDesk(approver) if approver is not None else None)
-        # One list for all views of this host (`with_policy`), changed in place.
-        self._stored: list[Rule] = list(rules.rules()) if rules is not None else []
+        # One holder for all views of this host (`with_policy`).
+        self._stored = _StoredRules(rules.rules() if rules is not None else ())
         self._serial: dict[tuple[str, ...], trio.Lock] = {}
+        self._verdicts: dict[tuple[str, Risk], Verdict] = {}
+        self._verdicts_for: tuple[int, tuple[Rule, ...]] = (0, ())
 
     def reload_rules(self) -> None:
         """Read the stored rules again, so that a revocation holds for the next run.
@@ -127,18 +135,29 @@ class Admission:
         Raises: RuleFileError: they cannot be read.
         """
         if self.rule_store is not None:
-            self._stored[:] = self.rule_store.rules()
+            self._stored.rules = self.rule_store.rules()
 
     def with_policy(self, policy: ApprovalPolicy) -> "Admission":
         """The same host under another policy (one run's flags); grants, desk and rules are shared."""
         other = object.__new__(Admission)
         other.__dict__.update(self.__dict__)
         other.policy = policy
+        other._verdicts = {}
         return other
 
     def verdict(self, ref: str, risk: Risk) -> Verdict:
         """What policy says of a call, before anybody is asked."""
-        return verdict(self.policy, ref, risk, granted=self.grants.held, stored=self._stored)
+        # Verdicts are remembered until a grant or a stored rule changes: most programs call few refs often.
+        basis = (len(self.grants.held), self._stored.rules)
+        if basis != self._verdicts_for:
+            self._verdicts = {}
+            self._verdicts_for = basis
+        key = (ref, risk)
+        found = self._verdicts.get(key)
+        if found is None:
+            found = verdict(self.policy, ref, risk, granted=self.grants.held, stored=self._stored.rules)
+            self._verdicts[key] = found
+        return found
 
     # -- the path ------------------------------------------------------------------------------------------------
 
@@ -177,10 +196,13 @@ class Admission:
         """`tools.call(ref=…, args=…)` is the call of that ref: judged, asked about and recorded as itself."""
         if type(call.arguments) is not dict:
             raise HandlerError(f"{call.ref}: arguments must be a dict, got {show(call.arguments)}", "rejected")
-        try:
-            from_wire(call.arguments)
-        except ValueRefusedError as error:
-            raise HandlerError(f"{call.ref}: argument {error}", "rejected") from None
+        for name, value in call.arguments.items():
+            if type(name) is not str or type(value) not in _PLAIN_SCALARS:
+                try:
+                    from_wire(call.arguments)
+                except ValueRefusedError as error:
+                    raise HandlerError(f"{call.ref}: argument {error}", "rejected") from None
+                break
         if call.ref != CALL_BY_REF:
             return
         outer = call.arguments
@@ -341,6 +363,10 @@ class Admission:
             "denied",
             {"ref": ref, "risk": risk, "rule": {"ref": ref, "action": "allow"}},
         )
+
+
+_PLAIN_SCALARS: Final = frozenset({str, int, bool, type(None)})
+"""What needs no further check: floats may be NaN, everything else may hold something."""
 
 
 def _context(call: Admitted, run: RunContext) -> CallContext:

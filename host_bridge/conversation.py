@@ -6,6 +6,7 @@ program's end it yields nothing more. Attacked by `tests/host_bridge/test_hostil
 
 import json
 import math
+import struct
 from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias
 
@@ -44,6 +45,7 @@ class Violation:
 Event: TypeAlias = wire.Call | wire.Timer | wire.Cancel | wire.Log | wire.Failed | Finished | Violation
 
 
+_unpack_length: Final = struct.Struct("<I").unpack_from
 _LAST: Final = (wire.Failed, Finished, Violation)
 
 
@@ -118,7 +120,7 @@ class Conversation:
         position, total = 0, len(data)
         limit = self._limits.frame_bytes
         while total - position >= wire.LENGTH_BYTES:
-            length = int.from_bytes(view[position : position + wire.LENGTH_BYTES], "little")
+            (length,) = _unpack_length(view, position)
             if length > limit:
                 return self._end(
                     events,

@@ -44,9 +44,8 @@ class Descriptor:
     """May be called ahead of time because it only reads."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CallContext:
-    """What a handler may know of the call it serves."""
+class CallContext(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """What a handler may know of the call it serves. A Struct because one is made for each call."""
 
     run_id: str
     call_id: int

@@ -197,6 +197,7 @@ class _Run:
         self._draining = False
         self._last: Finished | wire.Failed | Violation | None = None
         self._deadline = trio.CancelScope()
+        self._now = 0.0
         self._asking_count = 0
         self._asking_since = 0.0
         self._asked_seconds = 0.0
@@ -242,6 +243,7 @@ class _Run:
                 data = b""
             if not data:
                 return True
+            self._now = trio.current_time()
             for event in talk.receive(data):
                 self._handle(event)
             if self._last is not None:
@@ -270,7 +272,8 @@ class _Run:
                     self._last = event
 
     def _call(self, frame: wire.Call) -> None:
-        started = trio.current_time()
+        # Calls of one batch follow each other at once: the end of one is the start of the next.
+        started = self._now
         self._observer.call_started(frame.id, frame.ref)
         if self._running >= self._limits.calls_in_flight:
             text = f"{frame.ref}: {self._limits.calls_in_flight} host calls are in flight already"
@@ -334,13 +337,14 @@ class _Run:
             data = wire.encode(wire.Refusal(call.id, call.kind, call.message, call.details))
         if self._talk.answered(call.id):
             self._send(data)
+        self._now = now = trio.current_time()
         shown, size = preview_of(call.arguments)
         descriptor = call.action.descriptor if call.action is not None else None
         record = CallRecord(
             id=call.id,
             ref=call.ref,
             ok=call.ok,
-            ms=(trio.current_time() - started) * 1000,
+            ms=(now - started) * 1000,
             error=None if call.ok else CallError(kind=call.kind, message=call.message),
             risk=descriptor.risk if descriptor is not None else None,
             namespace=descriptor.namespace if descriptor is not None else None,

@@ -1,7 +1,6 @@
 """What happened to every call of a run: typed records, and their bounded form for the session; it judges nothing."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias
 
 import msgspec
@@ -24,17 +23,15 @@ Decision: TypeAlias = Literal["allowed", "approved", "denied", "blocked", "rejec
 `rejected` before any policy, `limited` by a budget of the run."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CallError:
+class CallError(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Why a call did not succeed."""
 
     kind: RefusalKind
     message: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CallRecord:
-    """One host call, complete."""
+class CallRecord(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """One host call, complete. A Struct, and none of the collector's, because a run may keep ten thousand."""
 
     id: int
     ref: str
