@@ -143,6 +143,8 @@ class ProgramPolicy(RestrictingNodeTransformer):  # type: ignore[misc]
         super().__init__(*arguments)
         self._scopes: list[str] = []
         self._globals: set[str] = set()
+        self._nonlocals: set[str] = set()
+        self._top_definitions: set[str] = set()
         self._bound: frozenset[str] | None = None
         self._root: ast.AST | None = None
 
@@ -173,7 +175,7 @@ class ProgramPolicy(RestrictingNodeTransformer):  # type: ignore[misc]
         """Keep the node, check what is inside."""
         return ast.NodeTransformer.generic_visit(self, node)
 
-    visit_Subscript = visit_Slice = visit_Starred = visit_Assign = visit_AugAssign = plain
+    visit_Subscript = visit_Slice = visit_Starred = visit_AugAssign = plain
     visit_For = visit_AsyncFor = visit_With = visit_AsyncWith = visit_withitem = visit_Await = plain
     visit_ListComp = visit_SetComp = visit_DictComp = visit_GeneratorExp = visit_comprehension = plain
     visit_Match = visit_match_case = visit_MatchValue = visit_MatchSingleton = visit_MatchSequence = visit_MatchOr = plain
@@ -210,7 +212,7 @@ class ProgramPolicy(RestrictingNodeTransformer):  # type: ignore[misc]
         root: ast.AST = node.value
         while isinstance(root, ast.Attribute | ast.Call | ast.Subscript | ast.Await):
             root = root.func if isinstance(root, ast.Call) else root.value
-        if isinstance(root, ast.Name) and root.id in self.namespaces:
+        if isinstance(root, ast.Name) and root.id in self.namespaces and not self._is_bound(root.id):
             self.error(node, f'"{node.attr}" is refused: names that start with _ are not host actions')
 
     def visit_keyword(self, node: ast.keyword) -> ast.AST:  # noqa: N802
@@ -223,40 +225,48 @@ class ProgramPolicy(RestrictingNodeTransformer):  # type: ignore[misc]
         func = node.func
         if isinstance(func, ast.Attribute) and func.attr in names.FORMATTERS:
             return self._format_call(node, func)
-        if isinstance(func, ast.Name):
-            name = func.id
-            if name in {"exec", "eval"} and not self._is_bound(name):
-                self.error(node, f'"{name}" is refused: text never becomes code here')
-            elif name == "type" and len(node.args) == 1 and not node.keywords and not self._is_bound(name):
-                if not isinstance(node.args[0], ast.Starred):
-                    node.func = _named(TYPE_CALL, func)
-            elif name in {"getattr", "hasattr"} and not self._is_bound(name):
-                self._rewrite_attribute_call(node, name)
-        return self.plain(node)  # type: ignore[no-any-return]
+        helper = self._helper_for(node, func) if isinstance(func, ast.Name) else None
+        self.plain(node)
+        if helper is not None:
+            node.func = _named(helper, func)
+        return node
+
+    def _helper_for(self, node: ast.Call, func: ast.Name) -> str | None:
+        name = func.id
+        if name not in {"exec", "eval", "type", "getattr", "hasattr"} or self._is_bound(name):
+            return None
+        if name in {"exec", "eval"}:
+            self.error(node, f'"{name}" is refused: text never becomes code here')
+            return None
+        if node.keywords or any(isinstance(argument, ast.Starred) for argument in node.args):
+            return None
+        if name == "type":
+            return TYPE_CALL if len(node.args) == 1 else None
+        return self._attribute_helper(node, name)
 
     def _format_call(self, node: ast.Call, func: ast.Attribute) -> ast.AST:
         if isinstance(func.value, ast.Constant) and isinstance(func.value.value, str):
             problem = template_problem(func.value.value)
             if problem is not None:
                 self.error(node, problem)
-        self._check_host_chain(func)
         helper = FORMAT_CALL if func.attr == "format" else FORMAT_MAP_CALL
-        owner = func.value
+        node.func = func.value
+        self.plain(node)
+        node.args = [node.func, *node.args]
         node.func = _named(helper, func)
-        node.args = [owner, *node.args]
-        return self.plain(node)  # type: ignore[no-any-return]
+        return node
 
-    def _rewrite_attribute_call(self, node: ast.Call, name: str) -> None:
+    @staticmethod
+    def _attribute_helper(node: ast.Call, name: str) -> str | None:
         """`getattr(x, "size")` says no more than `x.size`; anything less literal finds no builtin at run time."""
-        wanted = (2, 3) if name == "getattr" else (2,)
-        if len(node.args) not in wanted or node.keywords or any(isinstance(arg, ast.Starred) for arg in node.args):
-            return
+        if len(node.args) not in ((2, 3) if name == "getattr" else (2,)):
+            return None
         key = node.args[1]
         if not (isinstance(key, ast.Constant) and isinstance(key.value, str)):
-            return
+            return None
         if key.value.startswith("_") or names.attribute_problem(key.value) is not None:
-            return
-        node.func = _named(GETATTR_CALL if name == "getattr" else HASATTR_CALL, node.func)
+            return None
+        return GETATTR_CALL if name == "getattr" else HASATTR_CALL
 
     def _is_bound(self, name: str) -> bool:
         if self._bound is None:
@@ -303,9 +313,11 @@ class ProgramPolicy(RestrictingNodeTransformer):  # type: ignore[misc]
         self._scopes.append("program")
         entry.body = self._visit_body(entry.body)
         self._scopes.pop()
-        if self._globals:
-            # `global n` below must mean the program's own n, and that one is a local of the wrapper unless said here.
-            entry.body.insert(0, ast.Global(sorted(self._globals)))
+        # `global n` below must mean the program's own n, which would be a local of the wrapper. Functions and classes join
+        # them, so that their qualified names are those of a module and calls to them cost what they cost in one.
+        shared = self._globals | (self._top_definitions - self._nonlocals)
+        if shared:
+            entry.body.insert(0, ast.Global(sorted(shared)))
         ast.fix_missing_locations(node)
         return node
 
@@ -313,12 +325,15 @@ class ProgramPolicy(RestrictingNodeTransformer):  # type: ignore[misc]
         visited: list[ast.stmt] = []
         for statement in body:
             changed = self.visit(statement)
-            if changed is not None:
+            if isinstance(changed, list):
+                visited.extend(changed)
+            elif changed is not None:
                 visited.append(changed)
         return visited
 
     def visit_FunctionDef(self, node: Any) -> ast.AST:  # noqa: N802
         self._check_function_name(node, node.name)
+        self._note_definition(node.name)
         self._check_arguments(node.args)
         node.decorator_list = [self.visit(decorator) for decorator in node.decorator_list]
         node.args = self.visit(node.args)
@@ -332,6 +347,10 @@ class ProgramPolicy(RestrictingNodeTransformer):  # type: ignore[misc]
         return node  # type: ignore[no-any-return]
 
     visit_AsyncFunctionDef = visit_FunctionDef
+
+    def _note_definition(self, name: str) -> None:
+        if self._scopes[-1] == "program":
+            self._top_definitions.add(name)
 
     def _check_function_name(self, node: ast.AST, name: str) -> None:
         if names.is_dunder(name) and self._scopes[-1] == "class" and name in names.CLASS_METHODS:
@@ -361,6 +380,7 @@ class ProgramPolicy(RestrictingNodeTransformer):  # type: ignore[misc]
 
     def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:  # noqa: N802
         self.check_variable(node, node.name)
+        self._note_definition(node.name)
         for keyword in node.keywords:
             if keyword.arg is None:
                 self.error(node, "** in a class statement is refused: it could name a metaclass")
@@ -373,14 +393,17 @@ class ProgramPolicy(RestrictingNodeTransformer):  # type: ignore[misc]
         node.decorator_list = [self.visit(decorator) for decorator in node.decorator_list]
         self._visit_type_parameters(node)
         self._scopes.append("class")
-        body: list[ast.stmt] = []
-        for statement in node.body:
-            changed = self._visit_slots(statement) if _assigns_slots(statement) else self.visit(statement)
-            if changed is not None:
-                body.append(changed)
-        node.body = body
+        node.body = self._visit_body(node.body)
+        if any(isinstance(statement, ast.Assign) and _is_annotation_mark(statement) for statement in node.body):
+            empty = ast.Assign([ast.Name("__annotations__", ast.Store())], ast.Dict([], []))
+            node.body.insert(_docstring_length(node.body), ast.fix_missing_locations(ast.copy_location(empty, node)))
         self._scopes.pop()
         return node
+
+    def visit_Assign(self, node: ast.Assign) -> ast.AST:  # noqa: N802
+        if self._scopes[-1] == "class" and _assigns_slots(node):
+            return self._visit_slots(node)
+        return self.plain(node)  # type: ignore[no-any-return]
 
     def _visit_slots(self, node: Any) -> ast.AST:
         """`__slots__` is a literal: a list that the program still holds could be changed later and read by `copy`."""
@@ -400,21 +423,25 @@ class ProgramPolicy(RestrictingNodeTransformer):  # type: ignore[misc]
         self.check_variable(node, name)
         self.check_attribute(node, name)
 
-    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:  # noqa: N802
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> Any:  # noqa: N802
         """Annotations are checked, never evaluated; a class keeps which names were annotated, for its dataclass fields."""
+        if self._scopes[-1] == "class" and _assigns_slots(node):
+            return self._visit_slots(node)
+        marker = _annotation_marker(node.annotation)
         self.visit(node.annotation)
-        node.target = self.visit(node.target)
+        target = self.visit(node.target)
+        changed: list[ast.stmt] = []
         if node.value is not None:
-            node.value = self.visit(node.value)
-        if self._scopes[-1] == "class" and isinstance(node.target, ast.Name):
-            node.annotation = _named(_annotation_marker(node.annotation), node)
-            return node
-        if node.value is not None:
-            return ast.copy_location(ast.Assign([node.target], node.value), node)
-        if isinstance(node.target, ast.Name):
+            changed.append(ast.Assign([target], self.visit(node.value)))
+        if self._scopes[-1] == "class" and isinstance(target, ast.Name):
+            changed.append(_annotation_mark(target.id, marker))
+        elif node.value is None and isinstance(target, ast.Name):
+            # Keeps the name local, as Python does; in a function the annotation is not evaluated.
             node.annotation = ast.copy_location(ast.Constant(None), node)
             return node
-        return ast.copy_location(ast.Pass(), node)
+        for statement in changed:
+            ast.fix_missing_locations(ast.copy_location(statement, node))
+        return changed or ast.copy_location(ast.Pass(), node)
 
     def _visit_type_parameters(self, node: Any) -> None:
         for parameter in getattr(node, "type_params", ()):
@@ -445,6 +472,7 @@ class ProgramPolicy(RestrictingNodeTransformer):  # type: ignore[misc]
     def visit_Nonlocal(self, node: ast.Nonlocal) -> ast.AST:  # noqa: N802
         for name in node.names:
             self.check_variable(node, name)
+        self._nonlocals.update(node.names)
         return node
 
     def visit_Yield(self, node: Any) -> ast.AST:  # noqa: N802
@@ -497,6 +525,25 @@ def _assigns_slots(statement: ast.stmt) -> bool:
         and isinstance(statement.targets[0], ast.Name)
         and statement.targets[0].id == "__slots__"
     )
+
+
+def _annotation_mark(name: str, marker: str) -> ast.Assign:
+    """`__annotations__["name"] = marker`, in a class body."""
+    owner = ast.Name("__annotations__", ast.Load())
+    return ast.Assign([ast.Subscript(owner, ast.Constant(name), ast.Store())], ast.Name(marker, ast.Load()))
+
+
+def _is_annotation_mark(statement: ast.Assign) -> bool:
+    target = statement.targets[0]
+    return isinstance(target, ast.Subscript) and isinstance(target.value, ast.Name) and target.value.id == "__annotations__"
+
+
+def _docstring_length(body: list[ast.stmt]) -> int:
+    first = body[0]
+    is_docstring = (
+        isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) and isinstance(first.value.value, str)
+    )
+    return 1 if is_docstring else 0
 
 
 def _annotation_marker(annotation: ast.expr) -> str:

@@ -77,7 +77,7 @@ class _Run:
         self._start = start
         self._scheduler = scheduler.Scheduler(channel, frame_limit_bytes=start.frame_limit_bytes)
         self._output = _Output(channel, start.output_limit_bytes, start.frame_limit_bytes)
-        self._reserve: bytearray | None = bytearray(_MEMORY_RESERVE_BYTES)
+        self._reserve: bytes | None = bytes(_MEMORY_RESERVE_BYTES)
 
     def execute(self) -> None:
         """Run to the end and queue the closing frame."""
@@ -182,7 +182,8 @@ def _text_of(error: BaseException) -> str:
         text = str(error)
     except BaseException:  # a guest's own __str__ is the program's code
         return "its text could not be made"
-    return str.__str__(text)[:_MESSAGE_CHARACTERS].encode("utf-8", "backslashreplace").decode()
+    plain = str.__str__(text)[:_MESSAGE_CHARACTERS].replace(f"{ENTRY_NAME}.<locals>.", "")
+    return plain.encode("utf-8", "backslashreplace").decode()
 
 
 def _program_frames(traceback: TracebackType | None) -> list[tuple[int, str]]:

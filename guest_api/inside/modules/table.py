@@ -1,5 +1,6 @@
 """The table of importable modules, built once in the zygote; it knows what is exported and what would do a refused module's job."""
 
+import abc
 import base64
 import bisect
 import calendar
@@ -46,15 +47,6 @@ _ABC: Final = (
     "ValuesView"
 )
 _abc: Final = FrozenNamespace("collections.abc", _chosen(collections.abc, _ABC))
-
-
-def _abstract(function: Any) -> Any:
-    """`abc.abstractmethod`: a mark; instantiating the class is checked by nobody here."""
-    return function
-
-
-class _ABCBase:
-    """`abc.ABC`."""
 
 
 _rng: Final = random.Random()  # noqa: S311
@@ -155,7 +147,7 @@ MODULES: Final = MappingProxyType(
             "uuid": _chosen(uuid, "NAMESPACE_DNS NAMESPACE_OID NAMESPACE_URL NAMESPACE_X500 UUID uuid3 uuid4 uuid5"),
             "zlib": _chosen(zlib, "adler32 crc32 compress decompress error"),
             "collections.abc": _chosen(collections.abc, _ABC),
-            "abc": {"ABC": _ABCBase, "abstractmethod": _abstract},
+            "abc": _chosen(abc, "ABC abstractmethod"),
         }.items()
     }
 )
