@@ -134,7 +134,7 @@ def _rank(verdict: Verdict) -> tuple[float, CollationKey]:
 
 
 def fired(state: AdvisorState, hint: Hint, at: str) -> AdvisorState:
-    """The state once `hint` is said: its sources burn and lose their heat, one hint is spent, the feedback window opens.
+    """The state once `hint` is said: its sources burn and cool, one hint is spent, the feedback window opens.
 
     Seed: combustion:intro:fire-burns, combustion:store:spends-one, combustion:echo:every-word
     """
@@ -154,9 +154,7 @@ def tool_use(state: AdvisorState, namespace: str, at: str) -> AdvisorState:
 
     Seed: combustion:store:organic, combustion:smoke:late-organic
     """
-    return replace(
-        state, ash=burned(state.ash, [namespace], "organic", at), smoke=state.smoke.tool_used(namespace)
-    )
+    return replace(state, ash=burned(state.ash, [namespace], "organic", at), smoke=state.smoke.tool_used(namespace))
 
 
 def end_turn(state: AdvisorState) -> AdvisorState:

@@ -32,7 +32,5 @@ def burned(ash: Ash, namespaces: Iterable[str], origin: Origin, at: str) -> Ash:
 
     Seed: combustion:intro:fire-burns, combustion:store:organic
     """
-    fresh = {
-        namespace: AshRecord(namespace, origin, at) for namespace in namespaces if namespace not in ash
-    }
+    fresh = {namespace: AshRecord(namespace, origin, at) for namespace in namespaces if namespace not in ash}
     return {**ash, **fresh} if fresh else ash

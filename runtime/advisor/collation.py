@@ -23,9 +23,7 @@ def collation_key(name: str) -> CollationKey:
     decomposed = normalize("NFD", name)
     base = [character for character in decomposed if not combining(character) and character >= " "]
     return (
-        tuple(
-            _RANK.get(folded, len(_ORDER) + ord(folded)) for character in base for folded in character.casefold()
-        ),
+        tuple(_RANK.get(folded, len(_ORDER) + ord(folded)) for character in base for folded in character.casefold()),
         tuple(ord(character) for character in decomposed if combining(character)),
         tuple(character.isupper() for character in base),
         name,

@@ -6,9 +6,7 @@ from typing import Final
 from runtime.advisor.sentences import WHITESPACE
 
 _OPEN: Final = re.compile(r"<(available_skills|skill)(?![A-Za-z0-9_])[^>]*>")
-_CLOSE: Final = {
-    name: re.compile(rf"</{name}[{WHITESPACE}]*>") for name in ("available_skills", "skill")
-}
+_CLOSE: Final = {name: re.compile(rf"</{name}[{WHITESPACE}]*>") for name in ("available_skills", "skill")}
 
 
 def cut_envelopes(prompt: str) -> str:

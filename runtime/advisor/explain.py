@@ -141,7 +141,7 @@ def explain(state: AdvisorState, index: Fingerprint, prompt: str, settings: Advi
         read = consider(state, index, prompt, replace(settings, mode="enabled", max_per_session=UNLIMITED))
     text = cut_envelopes(prompt)
     survivors = surviving_words(text, state.echoes)
-    spoken = {key: terms for key, terms in survivors}
+    spoken = dict(survivors)
     path_terms = path_only_terms(text)
     weighed = weigh(survivors, index, path_terms, read.state.episodes)
     non_latin = mostly_non_latin(text)
@@ -249,9 +249,11 @@ def render_text(explanation: Explanation, *, most: int = 8) -> str:
         lines += ["Hint:", *[f"  {line}" for line in hint.content.split("\n")]]
     lines += [
         "",
-        f"threshold {explanation.threshold:g}   strong from {explanation.strong_bar:g}"
-        f"   fire point {explanation.fire_point:g} (smoke {explanation.smoke_streak})"
-        f"   hints spent {explanation.spent_hints} of {explanation.max_per_session}",
+        (
+            f"threshold {explanation.threshold:g}   strong from {explanation.strong_bar:g}"
+            f"   fire point {explanation.fire_point:g} (smoke {explanation.smoke_streak})"
+            f"   hints spent {explanation.spent_hints} of {explanation.max_per_session}"
+        ),
         f"words: {' '.join(explanation.survivors) or '(none)'}",
     ]
     if explanation.echoed:
@@ -274,8 +276,10 @@ def _source_lines(source: SourceExplanation) -> list[str]:
     surface = f" on {source.surface}" if source.surface else ""
     lines = [
         f"{source.namespace}   {state}",
-        f"  lane {lane}{surface}   raw {source.raw_score:.4g}   effective {source.effective_score:.4g}"
-        f"   heat {source.heat_before:.4g} -> {source.heat_after:.4g}",
+        (
+            f"  lane {lane}{surface}   raw {source.raw_score:.4g}   effective {source.effective_score:.4g}"
+            f"   heat {source.heat_before:.4g} -> {source.heat_after:.4g}"
+        ),
     ]
     for word in source.words:
         notes = [f"1/{word.document_frequency}"]

@@ -15,9 +15,7 @@ def cooled(heat: Heat) -> dict[str, float]:
 
     Seed: combustion:heat:halve-each-prompt, combustion:heat:unrelated-halves
     """
-    return {
-        namespace: left for namespace, value in heat.items() if (left := value * HEAT_RETENTION) >= HEAT_FLOOR
-    }
+    return {namespace: left for namespace, value in heat.items() if (left := value * HEAT_RETENTION) >= HEAT_FLOOR}
 
 
 def warmed(cooled_heat: float, score: float) -> float:

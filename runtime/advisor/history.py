@@ -1,4 +1,4 @@
-"""What the advisor lived through on a branch, prompt by prompt, transients included. It reads entries and draws nothing.
+"""What the advisor lived through on a branch, prompt by prompt, transients included. It draws nothing.
 
 A reload forgets heat on purpose; this walk brings it back for explaining and drawing. Where the branch holds hints,
 they are what fired; where it holds none, the walk says what would have fired.
@@ -66,7 +66,9 @@ def walk(
         message = entry.get("message")
         if entry.get("type") == "message" and isinstance(message, Mapping):
             if message.get("role") == "user":
-                turn, state = _prompted(state, index, settings, message_text(message.get("content")), fires=not recorded)
+                turn, state = _prompted(
+                    state, index, settings, message_text(message.get("content")), fires=not recorded
+                )
                 turns.append(turn)
                 continue
             if message.get("role") == "assistant":

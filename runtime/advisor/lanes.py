@@ -97,7 +97,11 @@ def _lone_word(
     reading = matched[0]
     effective = min(raw, SCATTER_FEED_LIMIT)
     is_brand = reading.term in source.brands
-    if len(reading.posting) == 1 and (is_brand or _is_topic(source, matched[0], minimum_surfaces)) and mostly_non_latin():
+    if (
+        len(reading.posting) == 1
+        and (is_brand or _is_topic(source, matched[0], minimum_surfaces))
+        and mostly_non_latin()
+    ):
         check: Literal["brand", "topic"] = "brand" if is_brand else "topic"
         return Verdict(source, matched, raw, "script", None, effective, None, surfaces, check)
     if is_brand:

@@ -1,6 +1,6 @@
 """Which code points are letters of a script other than Latin (Unicode 17.0). It knows no prompt and counts nothing.
 
-The table is data, not `unicodedata`: Python 3.11 ships Unicode 14.0, which lacks 13 916 of these letters, and names alone
+The table is data, not `unicodedata`: Python 3.11 ships Unicode 14.0, which lacks 13 916 of these letters, and names
 cannot tell the script: `ª`, `º` and 190 others are Latin letters without the word in their names (vectors.md, 39).
 """
 

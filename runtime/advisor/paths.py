@@ -1,7 +1,7 @@
 """Which terms of a prompt stand only inside file paths, file names and URLs. It knows no weights.
 
-Spans are found from their anchors (`://`, `/`, a listed ending) and then extended to the left, never by trying a pattern
-at every character: a long run without an anchor costs nothing, so a hostile prompt stays linear.
+Spans are found from their anchors (`://`, `/`, a listed ending) and then extended to the left, never by trying a
+pattern at every character: a long run without an anchor costs nothing, so a hostile prompt stays linear.
 """
 
 import re

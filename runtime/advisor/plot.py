@@ -80,7 +80,9 @@ def draw(turns: Sequence[Turn], threshold: float, title: str) -> "Figure":
     row_axes.set_xlim(0.4, len(turns) + 0.6)
     numbers = range(1, len(turns) + 1)
     if labelled:
-        row_axes.set_xticks(list(numbers), [f"{_short(turn.prompt)}  {n}" for n, turn in zip(numbers, turns, strict=True)])
+        row_axes.set_xticks(
+            list(numbers), [f"{_short(turn.prompt)}  {n}" for n, turn in zip(numbers, turns, strict=True)]
+        )
         row_axes.tick_params(axis="x", rotation=38, labelsize=8)
         for tick in row_axes.get_xticklabels():
             tick.set_horizontalalignment("right")
@@ -131,10 +133,10 @@ def _draw_heat(
         if any(ys):
             axes.plot(xs, ys, color=colours[namespace], linewidth=2, solid_joinstyle="round", zorder=3)
             axes.fill_between(xs, ys, color=colours[namespace], alpha=0.07, linewidth=0, zorder=1)
-    ceiling = top * 1.16 if strong else top
+    ceiling = top * 1.2 if strong else top
     for number, turn in zip(numbers, turns, strict=True):
         for place, namespace in enumerate(turn.fired):
-            _draw_fire(axes, number, turn, namespace, place, colours.get(namespace, _INK), ceiling * 0.95)
+            _draw_fire(axes, number, turn, namespace, place, colours.get(namespace, _INK), ceiling * 0.93)
     if strong:
         axes.axhspan(top, ceiling * 1.02, color="#F4F1EA", zorder=0, linewidth=0)
         axes.annotate(
@@ -145,6 +147,7 @@ def _draw_heat(
             color=_FAINT,
         )
     axes.set_ylim(0, ceiling * 1.02)
+    axes.set_yticks([tick for tick in axes.get_yticks() if tick <= top])
     axes.set_ylabel("heat", color=_INK)
     _quiet(axes)
 
@@ -179,10 +182,13 @@ def _curve(turns: Sequence[Turn], namespace: str) -> tuple[list[float], list[flo
     for number, turn in enumerate(turns, 1):
         xs.append(number)
         ys.append(turn.heat.get(namespace, 0.0))
-        if namespace in turn.fired and ys[-1]:
-            xs.append(number)
-            ys.append(0.0)
-    return xs, ys
+        if namespace in turn.fired:
+            if ys[-1]:
+                xs.append(number)
+                ys.append(0.0)
+            break  # burned: what is left of its story is the grey row
+    warm = next((place for place, heat in enumerate(ys) if heat), len(ys))
+    return xs[max(0, warm - 1) :], ys[max(0, warm - 1) :]
 
 
 def _draw_rows(axes: "Axes", turns: Sequence[Turn], sources: Sequence[str], colours: dict[str, str]) -> None:
@@ -190,30 +196,43 @@ def _draw_rows(axes: "Axes", turns: Sequence[Turn], sources: Sequence[str], colo
     for row, namespace in enumerate(sources):
         colour = colours[namespace]
         burned_from: float | None = None
+        cause = ""
         for number, turn in enumerate(turns, 1):
             heat = turn.heat.get(namespace, 0.0)
             if heat and burned_from is None:
                 axes.barh(row, 0.9, 0.62, number - 0.45, color=colour, alpha=min(0.75, 0.12 + 0.6 * heat), linewidth=0)
             if namespace in turn.fired:
-                axes.plot([number], [row], marker="^" if turn.register == "matched" else "o", color=colour,
-                          markersize=8, markeredgecolor="white", zorder=5)
+                axes.plot(
+                    [number],
+                    [row],
+                    marker="^" if turn.register == "matched" else "o",
+                    color=colour,
+                    markersize=8,
+                    markeredgecolor="white",
+                    zorder=5,
+                )
             if namespace in turn.used:
                 axes.plot([number + 0.3], [row], marker="x", color=_INK, markersize=6, markeredgewidth=1.6, zorder=6)
             if burned_from is None and (namespace in turn.fired or namespace in turn.used):
                 burned_from = number + 0.5
+                cause = "hint" if namespace in turn.fired else "call"
         if burned_from is not None and burned_from < len(turns) + 0.5:
             width = len(turns) + 0.5 - burned_from
             axes.barh(row, width, 0.62, burned_from, color=_BURNED, linewidth=0, zorder=0)
-            if width >= 1:
-                axes.text(burned_from + 0.12, row, "burned", va="center", fontsize=7.5, color=_FAINT)
+            if width >= 2:
+                axes.text(
+                    len(turns) + 0.4, row, f"burned by a {cause}", va="center", ha="right", fontsize=7.5, color=_FAINT
+                )
     axes.set_yticks(range(len(sources)), [label(namespace) for namespace in sources])
     axes.set_ylim(max(1, len(sources)) - 0.5, -0.5)
-    for tick, namespace in zip(axes.get_yticklabels(), sources, strict=True):
-        tick.set_color(colours[namespace])
     axes.tick_params(axis="y", length=0, labelsize=9)
     _quiet(axes)
+    for tick, namespace in zip(axes.get_yticklabels(), sources, strict=True):
+        tick.set_color(colours[namespace])
     axes.spines["left"].set_visible(False)
-    axes.set_xlabel("\u25b2 matched   \u25cf might match   \u00d7 a tool was called", fontsize=8, color=_FAINT, labelpad=8)
+    axes.set_xlabel(
+        "\u25b2 matched   \u25cf might match   \u00d7 a tool was called", fontsize=8, color=_FAINT, labelpad=8
+    )
 
 
 def _quiet(axes: "Axes") -> None:
@@ -227,9 +246,9 @@ def _quiet(axes: "Axes") -> None:
 
 def _save(figure: "Figure", target: BytesIO | StringIO, form: str) -> None:
     """Write the figure; text stays text in SVG, and letters that the font lacks are the viewer's business."""
-    import matplotlib
+    import matplotlib as mpl
 
-    with warnings.catch_warnings(), matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": "pi-fabric"}):
+    with warnings.catch_warnings(), mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": "pi-fabric"}):
         warnings.filterwarnings("ignore", message="Glyph")
         warnings.filterwarnings("ignore", message="Matplotlib currently does not support")
         metadata = {"Date": None} if form == "svg" else None

@@ -17,9 +17,7 @@ HINT_TYPE: Final = "pi-fabric-capability"
 RUN_TYPE: Final = "pi-fabric-run"
 """Custom type of the entries that carry the trace of a run."""
 
-_MCP_USE: Final = re.compile(
-    rf"(?<![A-Za-z0-9_])mcp\.([A-Za-z_$][A-Za-z0-9_$]*)[{WHITESPACE}]*\."
-)
+_MCP_USE: Final = re.compile(rf"(?<![A-Za-z0-9_])mcp\.([A-Za-z_$][A-Za-z0-9_$]*)[{WHITESPACE}]*\.")
 
 ToolResolver = Callable[[str], Sequence[str] | None]
 """The namespaces of a recorded tool by its name; None: a tool that is not known."""
@@ -84,9 +82,7 @@ def hinted_namespaces(details: Any) -> list[str]:
     if not isinstance(matches, list):
         return []
     return [
-        namespace
-        for match in matches
-        if isinstance(match, Mapping) and (namespace := _text(match.get("namespace")))
+        namespace for match in matches if isinstance(match, Mapping) and (namespace := _text(match.get("namespace")))
     ]
 
 

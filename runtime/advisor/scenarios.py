@@ -140,9 +140,7 @@ class Machine:
     def restore(self, entries: Sequence[Any], tool_namespaces: Mapping[str, Any], exec_tool: str | None) -> None:
         """Replay a branch; what is transient stays."""
         durable = replay(entries, namespaces_of_tool=_resolver(tool_namespaces), exec_tool=exec_tool)
-        self.state = replace(
-            self.state, ash=durable.ash, echoes=durable.echoes, spent_hints=durable.spent_hints
-        )
+        self.state = replace(self.state, ash=durable.ash, echoes=durable.echoes, spent_hints=durable.spent_hints)
 
     def ash(self) -> list[dict[str, str]]:
         """What burned, in burn order."""

@@ -6,6 +6,7 @@ out, whatever else it holds.
 """
 
 from collections.abc import Container, Iterable, Sequence
+from itertools import pairwise
 from typing import Final, NamedTuple, TypeAlias
 
 from runtime.advisor.constants import PHRASE_WINDOW, SCORE_QUANTUM
@@ -176,9 +177,7 @@ def holds_phrase(words: Sequence[Reading]) -> bool:
 
     Seed: combustion:phrase:distance
     """
-    return any(
-        later.position - earlier.position <= PHRASE_WINDOW for earlier, later in zip(words, words[1:], strict=False)
-    )
+    return any(later.position - earlier.position <= PHRASE_WINDOW for earlier, later in pairwise(words))
 
 
 def best_phrase(surfaces: Iterable[SurfaceScore], threshold: float) -> SurfaceScore | None:

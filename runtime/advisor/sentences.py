@@ -1,6 +1,6 @@
 """From a tool's description to what is indexed and what is shown. It knows no tokens and no prompts.
 
-Lengths are counted in UTF-16 units, as the recorded implementation counts them; a character beyond the basic plane is two.
+Lengths are counted in UTF-16 units, as the reference does; a character beyond the basic plane is two.
 """
 
 import re
@@ -10,7 +10,9 @@ from typing import Final
 from runtime.advisor.limits import ELLIPSIS, FIRST_SENTENCE_MINIMUM_UNITS, SHORT_DESCRIPTION_UNITS
 
 WHITESPACE: Final = (
-    "\t\n\v\f\r \u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000\ufeff"
+    "\t\n\v\f\r \u00a0\u1680"
+    "\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
+    "\u2028\u2029\u202f\u205f\u3000\ufeff"
 )
 """What counts as whitespace (24): it has U+FEFF and U+00A0, it lacks U+0085 and U+001C to U+001F."""
 

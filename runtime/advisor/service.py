@@ -161,7 +161,7 @@ def _with_ash(state: AdvisorState, namespace: str, at: str) -> AdvisorState:
 
 
 def catalog_tool(descriptor: Descriptor) -> CatalogTool:
-    """An action as the catalog lists it: by its ref, without the common `mcp.`; hints print the ref that programs call."""
+    """An action as the catalog lists it: by its ref without a leading `mcp.`; hints print the whole ref."""
     name = descriptor.ref.removeprefix("mcp.")
     return CatalogTool(name, descriptor.description, descriptor.namespace, descriptor.ref)
 

@@ -1,4 +1,4 @@
-"""What a person can set about the advisor. It knows no file: the configuration maps its section `capture.advisory` here.
+"""What a person can set about the advisor. It reads no file: the section `capture.advisory` is mapped here.
 
 The limits are checked where a configuration is loaded (`checked_settings`), not inside the advisor.
 """
@@ -22,7 +22,7 @@ class AdvisorySettings:
     """
 
     mode: Mode = "enabled"
-    """`disabled`: no hint and no memory. `hidden`: the model reads the hint, people are not shown it. `enabled`: both."""
+    """`disabled`: no hint and no memory. `hidden`: the model reads the hint, people do not see it. `enabled`: both."""
     threshold: float = DEFAULT_THRESHOLD
     """theta: the base fire point."""
     max_per_session: int = DEFAULT_BRANCH_CAP

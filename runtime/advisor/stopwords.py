@@ -1,3 +1,4 @@
+# ruff: noqa: SIM905  (lists of words read better as words)
 """The 85 words that frame requests and carry no capability weight, and the 67 filename endings. Data, no code.
 
 Both lists were recorded; a word or an ending that is not here counts in full.

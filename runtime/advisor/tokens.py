@@ -81,7 +81,9 @@ def surviving_words(text: str, echoes: Collection[str]) -> list[PromptWord]:
     plain = ascii_only(text)
     if _CAMEL.search(plain) is None:
         # No CamelCase anywhere: the first spelling decides nothing, so one pass in lower case does.
-        keys = [key for key in dict.fromkeys(_WORD.findall(plain.lower())) if key not in STOPWORDS and key not in echoes]
+        keys = [
+            key for key in dict.fromkeys(_WORD.findall(plain.lower())) if key not in STOPWORDS and key not in echoes
+        ]
         return [
             PromptWord(key, candidates)
             for key in keys

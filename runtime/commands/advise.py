@@ -1,4 +1,4 @@
-"""`pi-fabric advise`: explains what the advisor would hint, and draws a session's heat. It decides and appends nothing."""
+"""`pi-fabric advise`: explains what would be hinted, and draws a session's heat. It decides and appends nothing."""
 
 import json
 import sys
@@ -61,10 +61,14 @@ def _settings_options(function: _Command) -> _Command:
 
 @command.command(EXPLAIN)
 @click.option("--catalog", "catalog_file", required=True, type=click.Path(path_type=Path), help="JSON list of tools.")
-@click.option("--session", "session_file", type=click.Path(path_type=Path), help="A session file; its active branch counts.")
+@click.option(
+    "--session", "session_file", type=click.Path(path_type=Path), help="A session file; its active branch counts."
+)
 @click.option("--explain", "explain_last", is_flag=True, help="Explain the session's last prompt as it was lived.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-@click.option("--sources", "most", type=click.IntRange(1), default=8, show_default=True, help="Sources to show as text.")
+@click.option(
+    "--sources", "most", type=click.IntRange(1), default=8, show_default=True, help="Sources to show as text."
+)
 @_settings_options
 @click.argument("prompt", required=False)
 def explain_command(
@@ -111,10 +115,20 @@ def explain_command(
 
 @command.command(PLOT)
 @click.option("--catalog", "catalog_file", required=True, type=click.Path(path_type=Path), help="JSON list of tools.")
-@click.option("--session", "session_file", type=click.Path(path_type=Path), help="A session file; its active branch is drawn.")
-@click.option("--prompts", "prompts_file", type=click.Path(path_type=Path), help="Instead of a session: a prompt a line.")
-@click.option("-o", "--output", type=click.Path(path_type=Path), default=Path("heat.svg"), show_default=True,
-              help="The picture: .svg, .html (with a table of the turns) or .png.")
+@click.option(
+    "--session", "session_file", type=click.Path(path_type=Path), help="A session file; its active branch is drawn."
+)
+@click.option(
+    "--prompts", "prompts_file", type=click.Path(path_type=Path), help="Instead of a session: a prompt a line."
+)
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    default=Path("heat.svg"),
+    show_default=True,
+    help="The picture: .svg, .html (with a table of the turns) or .png.",
+)
 @click.option("--title", help="The picture's title; default: the session's file name.")
 @_settings_options
 def plot_command(
@@ -134,14 +148,15 @@ def plot_command(
 
     if (session_file is None) == (prompts_file is None):
         raise click.UsageError("give either --session FILE or --prompts FILE")
+    turns: list[Turn] = []
+    name = ""
     try:
         index = load_catalog(catalog_file)
         settings = effective_settings(overrides)
         if session_file is not None:
             turns, _ = _walked(session_file, index, settings)
             name = session_file.stem
-        else:
-            assert prompts_file is not None
+        elif prompts_file is not None:
             lines = [line for line in prompts_file.read_text(encoding="utf-8").splitlines() if line.strip()]
             turns, _ = walk_prompts(lines, index, settings)
             name = prompts_file.stem
@@ -165,7 +180,7 @@ def load_catalog(path: Path) -> Fingerprint:
     except ValueError as error:
         raise ValueError(f"{path}: no JSON: {error}") from None
     if not isinstance(items, list):
-        raise ValueError(f"{path}: a catalog is a list of {{namespace, name, description}}")
+        raise ValueError(f"{path}: a catalog is a list of {{namespace, name, description}}")  # noqa: TRY004
     index = Fingerprint()
     index.set_slice(str(path), [_tool(path, number, item) for number, item in enumerate(items)])
     return index
@@ -173,7 +188,7 @@ def load_catalog(path: Path) -> Fingerprint:
 
 def _tool(path: Path, number: int, item: Any) -> CatalogTool:
     if not isinstance(item, dict):
-        raise ValueError(f"{path}: $[{number}] is no object")
+        raise ValueError(f"{path}: $[{number}] is no object")  # noqa: TRY004
     values = [item.get(key) for key in ("name", "description", "namespace")]
     if not isinstance(values[0], str) or not all(value is None or isinstance(value, str) for value in values):
         raise ValueError(f"{path}: $[{number}] needs a name, and text or null as description and namespace")
@@ -249,9 +264,7 @@ def _durable(session_file: Path, index: Fingerprint) -> AdvisorState:
     )
 
 
-def _walked(
-    session_file: Path, index: Fingerprint, settings: AdvisorySettings
-) -> tuple[list[Turn], AdvisorState]:
+def _walked(session_file: Path, index: Fingerprint, settings: AdvisorySettings) -> tuple[list[Turn], AdvisorState]:
     return walk(
         _branch(session_file),
         index,

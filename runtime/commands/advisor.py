@@ -1,4 +1,4 @@
-"""`pi-fabric advisor replay`: runs recorded scenarios and counts the differences. The running is `runtime.advisor.scenarios`."""
+"""`pi-fabric advisor replay`: counts the differences that `runtime.advisor.scenarios` finds in recorded scenarios."""
 
 import json
 import sys
