@@ -87,9 +87,9 @@ class ResultFolder:
         self._by_digest[digest] = self.path / name
         return self.path / name
 
-    def spill(self, stem: str, *, limit_bytes: int | None = None) -> "Spill":
-        """A capture of a stream that moves into a file when it grows past what is shown."""
-        return Spill(self, f"{_SAFE.sub('_', stem)[:80]}-{os.urandom(6).hex()}.txt", limit_bytes or self.limit_bytes)
+    def spill(self, stem: str, *, memory_bytes: int = SHOWN_BYTES) -> "Spill":
+        """A capture of a stream that moves into a file when it grows past `memory_bytes`."""
+        return Spill(self, f"{_SAFE.sub('_', stem)[:80]}-{os.urandom(6).hex()}.txt", memory_bytes)
 
     def create(self, name: str) -> BinaryIO:
         """A new file of this folder, for writing; an existing name is an error, a link is never followed."""
@@ -143,41 +143,44 @@ class ResultFolders:
 class Spill:
     """A stream of unknown length: its head and tail in memory, all of it in a file once it is longer than shown."""
 
-    def __init__(self, folder: ResultFolder, name: str, limit_bytes: int) -> None:
+    def __init__(self, folder: ResultFolder, name: str, memory_bytes: int) -> None:
         self.total_bytes = 0
         self.dropped_bytes = 0
         """What came after the limit: counted, neither kept nor shown."""
         self.path: Path | None = None
         self._folder = folder
         self._name = name
-        self._limit = limit_bytes
+        self._limit = folder.limit_bytes - folder.kept_bytes
+        self._memory = memory_bytes
         self._file: BinaryIO | None = None
         self._head = bytearray()
         self._tail = bytearray()
 
     def write(self, data: bytes) -> None:
-        """Take the next piece; memory stays below three times `SHOWN_BYTES`."""
+        """Take the next piece; memory stays below three times `memory_bytes`."""
         self.total_bytes += len(data)
-        if self._file is None and self.total_bytes <= SHOWN_BYTES:
+        if self._file is None and self.total_bytes <= self._memory:
             self._head += data
             return
         if self._file is None:
             self._file = self._folder.create(self._name)
             self.path = self._folder.path / self._name
             self._file.write(self._head)
-            self._head += data[: SHOWN_BYTES - len(self._head)]
+            self._tail += self._head
+            self._head += data[: self._memory - len(self._head)]
         kept = min(len(data), max(0, self._limit - (self.total_bytes - len(data))))
         self.dropped_bytes += len(data) - kept
         self._file.write(data[:kept])
-        self._tail += data[-SHOWN_BYTES:]
-        if len(self._tail) > 2 * SHOWN_BYTES:
-            del self._tail[:-SHOWN_BYTES]
+        self._tail += data[-self._memory :]
+        if len(self._tail) > 2 * self._memory:
+            del self._tail[: -self._memory]
 
     def text(self, limit_bytes: int = SHOWN_BYTES) -> str:
         """All of it, or head, marker and tail."""
         if self._file is None:
             return self._head.decode("utf-8", "replace")
-        self._file.flush()
+        if not self._file.closed:
+            self._file.flush()
         head_bytes = int(limit_bytes * HEAD_SHARE)
         head = _whole_characters(bytes(self._head[:head_bytes]))
         tail = _from_character(bytes(self._tail[-(limit_bytes - head_bytes) :]))
