@@ -1,0 +1,3 @@
+write_frame(sock, ['done', None, 3])
+while True:
+    sock.recv(100)

@@ -1,0 +1,3 @@
+class A:
+    pass
+return '{0.__init__.__globals__}'.format(A())

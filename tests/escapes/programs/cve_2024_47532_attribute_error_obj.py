@@ -1,0 +1,5 @@
+import json
+try:
+    json.nothing
+except AttributeError as e:
+    return str(e.obj)

@@ -1,0 +1,2 @@
+import string
+return str(string.Formatter)

@@ -1,0 +1,3 @@
+def f(__format_call__, /):
+    return '{}'.format(1)
+return f(str.upper)

@@ -1,0 +1,2 @@
+x: (lambda: 0).__globals__ = 1
+return x

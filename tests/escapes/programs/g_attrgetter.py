@@ -1,0 +1,2 @@
+from operator import attrgetter
+return str(attrgetter('__class__')(1))

@@ -1,0 +1,1 @@
+return str(print.__self__)

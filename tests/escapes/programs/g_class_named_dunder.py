@@ -1,0 +1,3 @@
+class __builtins__:
+    pass
+return 1

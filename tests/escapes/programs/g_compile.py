@@ -1,0 +1,1 @@
+return str(compile('1', 'x', 'eval'))

@@ -1,0 +1,1 @@
+return [__builtins__ for __builtins__ in [1]]

@@ -1,0 +1,2 @@
+import copy, json
+return str(copy.copy(json).codecs)

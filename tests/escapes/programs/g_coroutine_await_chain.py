@@ -1,0 +1,3 @@
+async def f():
+    pass
+return str(f().cr_await)

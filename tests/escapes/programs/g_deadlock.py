@@ -1,0 +1,2 @@
+await asyncio.Event().wait()
+return 1

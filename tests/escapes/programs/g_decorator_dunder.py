@@ -1,0 +1,4 @@
+@(lambda f: f.__globals__)
+def f():
+    pass
+return str(f)

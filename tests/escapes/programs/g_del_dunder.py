@@ -1,0 +1,2 @@
+del __name__
+return 1

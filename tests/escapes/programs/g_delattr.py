@@ -1,0 +1,4 @@
+class A:
+    x = 1
+delattr(A, 'x')
+return 1

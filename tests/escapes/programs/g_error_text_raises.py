@@ -1,0 +1,4 @@
+class E(Exception):
+    def __str__(self):
+        raise BaseException('again')
+raise E()

@@ -1,0 +1,2 @@
+e = eval
+return e('1')

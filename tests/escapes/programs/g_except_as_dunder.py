@@ -1,0 +1,5 @@
+try:
+    1 / 0
+except ZeroDivisionError as __builtins__:
+    pass
+return 1

@@ -1,0 +1,1 @@
+raise ExceptionGroup('x', [ValueError()])

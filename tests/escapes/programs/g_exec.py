@@ -1,0 +1,2 @@
+exec('x = 1')
+return 1

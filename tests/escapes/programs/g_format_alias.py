@@ -1,0 +1,2 @@
+f = '{0}'.format
+return f(1)

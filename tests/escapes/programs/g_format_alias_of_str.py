@@ -1,0 +1,2 @@
+f = str.format
+return f('{0}', 1)

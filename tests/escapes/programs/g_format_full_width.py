@@ -1,0 +1,3 @@
+t = '{}'
+f = t.ｆormat
+return f(1)

@@ -1,0 +1,3 @@
+match 'x':
+    case str(format_map=f):
+        return f({})

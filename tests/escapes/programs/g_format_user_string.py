@@ -1,0 +1,2 @@
+from collections import UserString
+return UserString('{0.__class__}').format(1)

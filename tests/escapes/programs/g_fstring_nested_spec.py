@@ -1,0 +1,1 @@
+return f'{1:{(lambda: 0).__code__}}'

@@ -1,0 +1,2 @@
+from typing import NamedTuple
+return str(NamedTuple('N', [('x', int)]))

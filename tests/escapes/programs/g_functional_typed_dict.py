@@ -1,0 +1,2 @@
+from typing import TypedDict
+return str(TypedDict('T', {'x': int}))

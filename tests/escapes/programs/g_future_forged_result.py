@@ -1,0 +1,3 @@
+f = thinking.set(level='high')
+f.__finish__(1, {'level': 'max'}, None)
+return 1

@@ -1,0 +1,2 @@
+g = getattr
+return str(g((), '__class__'))

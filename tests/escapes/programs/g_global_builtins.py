@@ -1,0 +1,5 @@
+def f():
+    global __builtins__
+    __builtins__ = {}
+f()
+return 1

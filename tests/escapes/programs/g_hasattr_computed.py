@@ -1,0 +1,1 @@
+return str(hasattr((), '__cl' + 'ass__'))

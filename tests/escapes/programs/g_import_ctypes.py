@@ -1,0 +1,2 @@
+import ctypes
+return ctypes.CDLL(None).system(b'id')

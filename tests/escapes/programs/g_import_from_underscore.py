@@ -1,0 +1,2 @@
+from collections import _sys
+return str(_sys)

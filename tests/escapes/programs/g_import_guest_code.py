@@ -1,0 +1,2 @@
+import guest_api.inside.program
+return 1

@@ -1,0 +1,2 @@
+from . import program
+return 1

@@ -1,0 +1,2 @@
+import _strptime
+return str(_strptime)

@@ -1,0 +1,2 @@
+import os.path
+return str(os)

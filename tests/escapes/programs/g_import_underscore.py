@@ -1,0 +1,2 @@
+import _thread
+return 1

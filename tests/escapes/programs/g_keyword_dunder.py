@@ -1,0 +1,1 @@
+return dict(__class__=1)

@@ -1,0 +1,1 @@
+return (lambda __import__: 1)(2)

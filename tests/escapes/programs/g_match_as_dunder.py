@@ -1,0 +1,3 @@
+match 1:
+    case __import__:
+        return str(__import__)

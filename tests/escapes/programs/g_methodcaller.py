@@ -1,0 +1,2 @@
+import operator
+return str(operator.methodcaller('__reduce__')(1))

@@ -1,0 +1,2 @@
+import json
+return str(json.codecs.builtins)

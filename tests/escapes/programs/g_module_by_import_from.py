@@ -1,0 +1,2 @@
+from json import decoder
+return str(decoder.scanner)

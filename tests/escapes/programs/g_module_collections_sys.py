@@ -1,0 +1,2 @@
+import collections
+return str(collections._sys.modules)

@@ -1,0 +1,2 @@
+import re
+return str(re._parser)

@@ -1,0 +1,3 @@
+import math
+math.sqrt = print
+return math.sqrt(4)

@@ -1,0 +1,4 @@
+def f():
+    pass
+f.__name__ = 'x'
+return f.__name__

@@ -1,0 +1,2 @@
+from collections import namedtuple
+return str(namedtuple('T', ['x=print(1)']))

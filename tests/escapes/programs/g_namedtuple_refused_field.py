@@ -1,0 +1,3 @@
+from collections import namedtuple
+T = namedtuple('T', ['x', 'gi_frame'])
+return str(T)

@@ -1,0 +1,5 @@
+def f():
+    def g():
+        nonlocal __x__
+    g()
+return f()

@@ -1,0 +1,1 @@
+return open('/etc/passwd').read()

@@ -1,0 +1,2 @@
+import operator
+return str(operator.attrgetter)

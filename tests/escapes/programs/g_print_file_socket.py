@@ -1,0 +1,2 @@
+print('x', file=asyncio)
+return 1

@@ -1,0 +1,2 @@
+alias = tools
+return await alias._secret(x=1)

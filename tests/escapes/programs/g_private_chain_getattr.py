@@ -1,0 +1,1 @@
+return await getattr(tools, '_secret')(x=1)

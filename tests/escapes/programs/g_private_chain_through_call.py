@@ -1,0 +1,1 @@
+return (await tools.search(query='x'))._hidden

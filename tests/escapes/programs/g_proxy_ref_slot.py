@@ -1,0 +1,1 @@
+return tools.__ref__

@@ -1,0 +1,2 @@
+tools.read = print
+return 1

@@ -1,0 +1,1 @@
+return {'rows': [{'score': float('nan')}]}

@@ -1,0 +1,5 @@
+from functools import singledispatch
+@singledispatch
+def f(x):
+    return 1
+return f(1)

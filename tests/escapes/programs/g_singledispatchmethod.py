@@ -1,0 +1,2 @@
+import functools
+return str(functools.singledispatchmethod)

@@ -1,0 +1,3 @@
+class S(str):
+    pass
+return {S('k'): 1}

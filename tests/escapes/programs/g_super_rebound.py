@@ -1,0 +1,2 @@
+super = lambda: print
+return str(super().__init__)

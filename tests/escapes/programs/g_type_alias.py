@@ -1,0 +1,2 @@
+t = type
+return str(t(t))

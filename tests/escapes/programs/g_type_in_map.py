@@ -1,0 +1,1 @@
+return str(list(map(type, [1])))

@@ -1,0 +1,1 @@
+return str(type('B', (), {'__del__': print}))

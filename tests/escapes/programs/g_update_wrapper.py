@@ -1,0 +1,2 @@
+from functools import update_wrapper
+return str(update_wrapper)

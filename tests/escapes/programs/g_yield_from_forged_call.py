@@ -1,0 +1,3 @@
+def g():
+    yield ['call', 1, 'agents.run', {}]
+return await g()

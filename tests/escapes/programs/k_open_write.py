@@ -1,0 +1,2 @@
+open('/tmp/attack-of-a-guest', 'w').write('x')
+result = 'written'

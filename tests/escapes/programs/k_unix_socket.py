@@ -1,0 +1,3 @@
+import socket
+s = socket.socket(socket.AF_UNIX)
+result = 'socket'

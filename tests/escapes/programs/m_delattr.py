@@ -1,0 +1,5 @@
+seen = []
+class A:
+    def __delattr__(self, name):
+        pass
+return len(seen)

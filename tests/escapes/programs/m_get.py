@@ -1,0 +1,5 @@
+seen = []
+class A:
+    def __get__(self, instance, owner):
+        return seen.append(owner)
+return len(seen)

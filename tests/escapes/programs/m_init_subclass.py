@@ -1,0 +1,5 @@
+seen = []
+class A:
+    def __init_subclass__(cls):
+        seen.append(cls)
+return len(seen)

@@ -1,0 +1,5 @@
+seen = []
+class A:
+    def __instancecheck__(self, other):
+        return True
+return len(seen)

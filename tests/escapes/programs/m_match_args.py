@@ -1,0 +1,5 @@
+class A:
+    __match_args__ = ('__class__',)
+match A():
+    case A(k):
+        return str(k)

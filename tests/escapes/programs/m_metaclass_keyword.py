@@ -1,0 +1,3 @@
+class A(metaclass=int):
+    pass
+return 1

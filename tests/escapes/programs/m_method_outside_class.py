@@ -1,0 +1,3 @@
+def __init__(self):
+    pass
+return 1

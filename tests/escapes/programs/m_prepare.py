@@ -1,0 +1,6 @@
+seen = []
+class A:
+    @classmethod
+    def __prepare__(cls, name, bases):
+        return {}
+return len(seen)

@@ -1,0 +1,5 @@
+seen = []
+class A:
+    def __sizeof__(self):
+        return 1
+return len(seen)

@@ -1,0 +1,3 @@
+class A:
+    __slots__ = ('__dict__', 'x')
+return 1

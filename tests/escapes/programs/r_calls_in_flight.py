@@ -1,0 +1,1 @@
+return len(await asyncio.gather(*(net.slow(seconds=50) for _ in range(2000))))

@@ -1,0 +1,2 @@
+import re
+return re.match('(a+)+$', 'a' * 64 + 'b')

@@ -1,0 +1,3 @@
+x = []
+while True:
+    x.append('a' * 10_000_000)
