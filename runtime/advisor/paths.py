@@ -64,8 +64,7 @@ def _url(text: str, position: int) -> tuple[int, int] | None:
     while (anchor := text.find("://", low)) >= 0:
         run = text[low:anchor]
         scheme = run[len(run.rstrip(_SCHEME_CHARACTERS)) :].lstrip(_DIGITS + "+.-")
-        rest = _URL_REST.match(text, anchor + 3)
-        if scheme and rest is not None:
+        if scheme and (rest := _URL_REST.match(text, anchor + 3)) is not None:
             return anchor - len(scheme), rest.end()
         low = anchor + 3
     return None
@@ -77,8 +76,7 @@ def _path(text: str, position: int) -> tuple[int, int] | None:
     while (anchor := text.find("/", low)) >= 0:
         run = text[low:anchor]
         start = low + len(run.rstrip(_RUN_CHARACTERS))
-        rest = _PATH_REST.match(text, anchor + 1)
-        if start < anchor and rest is not None:
+        if start < anchor and (rest := _PATH_REST.match(text, anchor + 1)) is not None:
             return start, rest.end()
         low = anchor + 1
     return None

@@ -1,0 +1,68 @@
+"""Every recorded scenario and text vector comes out exactly as recorded."""
+
+from collections import Counter
+
+import pytest
+from click.testing import CliRunner
+
+from runtime.advisor.scenarios import ACCEPTED_GROUPS, first_difference
+from runtime.commands.advisor import command
+from tests.runtime.advisor.live import DATA, scenarios, text_vectors
+
+GROUPS = sorted({one["group"] for one in scenarios()})
+FUNCTIONS = ("tokens", "words", "readings", "path_only_terms", "mostly_non_latin", "first_sentence", "short_description", "label", "index")
+
+
+def test_all_recorded_scenarios_are_here():
+    assert len(scenarios()) == 3333
+
+
+@pytest.mark.parametrize("group", GROUPS)
+def test_every_scenario_of_the_group_comes_out_as_recorded(group):
+    differences = [
+        difference
+        for one in scenarios()
+        if one["group"] == group and (difference := first_difference(one)) is not None
+    ]
+    if group == "restore-throws":
+        assert [difference.actual for difference in differences] == [{"ash": []}, {"ash": []}]  # skipped, not raised
+        assert all(difference.accepted for difference in differences)
+    else:
+        assert differences == []
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_every_text_vector_comes_out_as_recorded(function):
+    assert [vector["id"] for vector in text_vectors() if vector["fn"] == function and first_difference(vector)] == []
+
+
+def test_no_text_vector_is_left_out():
+    assert set(Counter(vector["fn"] for vector in text_vectors())) == set(FUNCTIONS)
+
+
+def test_only_the_two_groups_of_accidents_can_be_accepted():
+    assert {"restore-throws", "collation-unicode"} == ACCEPTED_GROUPS
+
+
+def test_the_command_counts_scenarios_mismatches_and_accepted_differences():
+    result = CliRunner().invoke(command, ["replay", str(DATA / "advisor-vectors.jsonl.gz")])
+    assert result.exit_code == 0
+    assert result.output.splitlines()[-1] == "3333 scenarios, 0 mismatches, 2 accepted differences"
+
+
+def test_the_command_prints_a_mismatch_and_ends_with_1(tmp_path):
+    file = tmp_path / "wrong.jsonl"
+    file.write_text('{"id": "t1", "fn": "label", "input": "extension:x", "expect": "y"}\n{"id": "t2", "fn": "label", "input": null, "expect": "unscoped"}\n')
+    result = CliRunner().invoke(command, ["replay", str(file)])
+    assert result.exit_code == 1
+    assert 'expected: "y"' in result.output
+    assert result.output.splitlines()[-1] == "2 scenarios, 1 mismatches, 0 accepted differences"
+
+
+@pytest.mark.parametrize("text", ["no json\n", "[1]\n", '{"id": "x"}\n', '{"id": "x", "steps": [{"op": "fly"}]}\n', '{"fn": "sing", "input": "", "expect": ""}\n'])
+def test_the_command_refuses_a_file_that_holds_no_scenarios(tmp_path, text):
+    file = tmp_path / "wrong.jsonl"
+    file.write_text(text)
+    result = CliRunner().invoke(command, ["replay", str(file)])
+    assert result.exit_code == 2
+    assert "pi-fabric advisor replay:" in result.output
