@@ -155,6 +155,11 @@ class Registry:
         """The sources, sorted."""
         return sorted(self._sources)
 
+    def actions_of(self, source: str) -> tuple[Action, ...]:
+        """What one source offers now; empty for an unknown one."""
+        held = self._sources.get(source)
+        return tuple(held.actions.values()) if held is not None else ()
+
     def catalog(self) -> Catalog:
         """Every registered action with its hash, sorted by ref; computed once per change."""
         if self._catalog is None:

@@ -159,6 +159,7 @@ class _Run:
                     deny=options.deny,
                     approver=terminal_approver(program_on_stdin=options.program == "-"),
                     cwd=cwd,
+                    plugins=True,
                     warn=self._display.warning,
                 ) as host:
                     watchers.start_soon(self._watch_signals, signals, host.interrupt)
