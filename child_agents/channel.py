@@ -98,6 +98,13 @@ class Channel(Generic[T]):
         self.frames = Frames(decoder)
         self._sending = trio.Lock()
 
+    @classmethod
+    def over(cls, stream: trio.SocketStream, decoder: msgspec.msgpack.Decoder[T]) -> "Channel[T]":
+        """A channel over a stream that was accepted."""
+        channel = object.__new__(cls)
+        channel.stream, channel.frames, channel._sending = stream, Frames(decoder), trio.Lock()
+        return channel
+
     async def send(self, frame: msgspec.Struct) -> None:
         """Raises: trio.BrokenResourceError, trio.ClosedResourceError: the peer is gone."""
         async with self._sending:

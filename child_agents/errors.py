@@ -7,7 +7,7 @@ class AgentError(Exception):
     """Base of what this package raises."""
 
 
-class RequestError(AgentError):
+class RequestError(AgentError, ValueError):
     """The request itself is wrong: field, what was given, what is wanted. Nothing was launched."""
 
 

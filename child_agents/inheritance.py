@@ -27,6 +27,7 @@ from child_agents.request import Mode
 from child_agents.settings import AgentFolders
 from host_bridge.approval_prompt import Answer as ApprovalAnswer
 from host_bridge.approval_prompt import ApprovalRequest
+from host_bridge.descriptor import Risk
 
 FIRST_FRAME_SECONDS: Final = 30.0
 """The parent wrote it before it started the child; only a lost parent makes a child wait."""
@@ -56,6 +57,8 @@ class Inherit(msgspec.Struct, frozen=True, array_like=True, tag="inherit"):
     """Root folder of records and ledgers."""
     input_json: bytes
     residency: Literal["session", "durable"] = "session"
+    resident_key: str = ""
+    """Which resident host serves the root."""
 
 
 class Answer(msgspec.Struct, frozen=True, array_like=True, tag="answer"):
@@ -156,9 +159,9 @@ class Inheritance:
         """Where the whole tree keeps its records and ledger."""
         return None if self.given is None else AgentFolders(root=Path(self.given.folders))
 
-    def modes(self, own: Mapping[str, Mode]) -> dict[str, Mode]:
+    def modes(self, own: Mapping[str, str]) -> dict[Risk, Mode]:
         """Approval modes of this host: the inherited ones, and what its own configuration denies stays denied."""
-        return dict(own) if self.given is None else child_modes(self.given.risks, own)
+        return child_modes({} if self.given is None else self.given.risks, own)
 
     def rules(self, own: list[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
         """Approval rules of this host: its own denials, then the inherited ones."""

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from child_agents.request import MODES, Mode
-from host_bridge.descriptor import RISKS
+from host_bridge.descriptor import RISKS, Risk
 
 RANK: Final[Mapping[str, int]] = {mode: rank for rank, mode in enumerate(MODES)}
 
@@ -39,7 +39,7 @@ def ceiling(caller: Mapping[str, Mode], delegation: Mapping[str, Mode]) -> dict[
     return {risk: freer(caller.get(risk, "deny"), delegation.get(risk, "deny")) for risk in RISKS}
 
 
-def child_modes(inherited: Mapping[str, Mode], own: Mapping[str, Mode]) -> dict[str, Mode]:
+def child_modes(inherited: Mapping[str, Mode], own: Mapping[str, str]) -> dict[Risk, Mode]:
     """The modes that hold in a child: the inherited ones, and what its own configuration denies stays denied.
 
     The child's own `ask` does not take back an inherited `allow`: that was granted for this run, and its person is the

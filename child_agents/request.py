@@ -72,7 +72,7 @@ def wire_names(arguments: Mapping[str, Any]) -> dict[str, Any]:
     for key, value in arguments.items():
         wire = _SNAKE_TO_WIRE.get(key, key)
         if wire in named:
-            raise RequestError(f"{wire}: given twice, want one of {key} and {wire}")
+            raise RequestError(f"{wire}: given twice, wanted one of {key} and {wire}")
         named[wire] = value
     return named
 
@@ -88,7 +88,8 @@ def read_request(arguments: Mapping[str, Any]) -> AgentRequest:
         if key not in _FIELDS:
             near = closest_name(key, _FIELDS)
             raise RequestError(
-                f"{key}: got an unknown field, want one of {', '.join(_FIELDS)}" + (f" (closest: {near})" * bool(near))
+                f"{key}: got an unknown field, wanted one of {', '.join(_FIELDS)}"
+                + (f"; did you mean {near!r}?" * bool(near))
             )
     for key in _TEXTS:
         if key in given:
@@ -118,11 +119,11 @@ def read_request(arguments: Mapping[str, Any]) -> AgentRequest:
         fields["maxCost"] = _cost(given["maxCost"])
     if "schema" in given:
         if not isinstance(given["schema"], dict):
-            raise RequestError(f"schema: got {shown(given['schema'])}, want a JSON Schema object")
+            raise RequestError(f"schema: got {shown(given['schema'])}, wanted a JSON Schema object")
         fields["schema"] = given["schema"]
     if "recursive" in given:
         if not isinstance(given["recursive"], bool):
-            raise RequestError(f"recursive: got {shown(given['recursive'])}, want true or false")
+            raise RequestError(f"recursive: got {shown(given['recursive'])}, wanted true or false")
         fields["recursive"] = given["recursive"]
     if "residency" in given:
         fields["residency"] = _choice("residency", given["residency"], ("session", "durable"))
@@ -136,7 +137,7 @@ def _with_wire_names(fields: dict[str, Any]) -> AgentRequest:
 
 def _text(key: str, value: object) -> str:
     if not isinstance(value, str):
-        raise RequestError(f"{key}: got {shown(value)}, want text")
+        raise RequestError(f"{key}: got {shown(value)}, wanted text")
     if key != "program" and not value.strip():
         raise RequestError(f"{key}: got an empty text")
     if "\0" in value:
@@ -148,7 +149,7 @@ def _name(value: object) -> str:
     text = _text("name", value)
     if len(text) > LONGEST_NAME_CHARACTERS or "/" in text or not text.isprintable():
         raise RequestError(
-            f"name: got {shown(value)}, want at most {LONGEST_NAME_CHARACTERS} printable characters without /"
+            f"name: got {shown(value)}, wanted at most {LONGEST_NAME_CHARACTERS} printable characters without /"
         )
     return text
 
@@ -158,22 +159,22 @@ def _choice(key: str, value: object, names: tuple[str, ...]) -> str:
         return value
     near = closest_name(value, names)
     raise RequestError(
-        f"{key}: got {shown(value)}, want one of {', '.join(names)}" + (f" (closest: {near})" * bool(near))
+        f"{key}: got {shown(value)}, wanted one of {', '.join(names)}" + (f"; did you mean {near!r}?" * bool(near))
     )
 
 
 def _tools(value: object) -> tuple[str, ...]:
     if not isinstance(value, list | tuple):
-        raise RequestError(f"tools: got {shown(value)}, want a list of refs such as pi.read or mcp.git.*")
+        raise RequestError(f"tools: got {shown(value)}, wanted a list of refs such as pi.read or mcp.git.*")
     for index, item in enumerate(value):
         if not isinstance(item, str) or not item.strip(".* ") or "*" in item.removesuffix(".*"):
-            raise RequestError(f"tools[{index}]: got {shown(item)}, want a ref as pi.read, or a prefix as mcp.git.*")
+            raise RequestError(f"tools[{index}]: got {shown(item)}, wanted a ref as pi.read, or a prefix as mcp.git.*")
     return tuple(dict.fromkeys(value))
 
 
 def _risks(value: object) -> dict[str, Mode]:
     if not isinstance(value, Mapping):
-        raise RequestError(f'risks: got {shown(value)}, want an object such as {{"write": "deny"}}')
+        raise RequestError(f'risks: got {shown(value)}, wanted an object such as {{"write": "deny"}}')
     for risk, mode in value.items():
         _choice("risks", risk, RISKS)
         _choice(f"risks.{risk}", mode, MODES)
@@ -183,13 +184,13 @@ def _risks(value: object) -> dict[str, Mode]:
 def _integer(key: str, value: object, lowest: int, highest: int) -> int:
     number = int(value) if isinstance(value, float) and value.is_integer() else value
     if isinstance(number, bool) or not isinstance(number, int) or not lowest <= number <= highest:
-        raise RequestError(f"{key}: got {shown(value)}, want a whole number from {lowest} to {highest}")
+        raise RequestError(f"{key}: got {shown(value)}, wanted a whole number from {lowest} to {highest}")
     return number
 
 
 def _cost(value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < float("inf"):
-        raise RequestError(f"maxCost: got {shown(value)}, want a number of US dollars from 0")
+        raise RequestError(f"maxCost: got {shown(value)}, wanted a number of US dollars from 0")
     return float(value)
 
 
@@ -251,4 +252,4 @@ def requested_level(value: str | None) -> Level | None:
     """
     if value is None or is_level(value):
         return value
-    raise RequestError(f"thinking: got {shown(value)}, want one of {', '.join(LEVELS)}")
+    raise RequestError(f"thinking: got {shown(value)}, wanted one of {', '.join(LEVELS)}")

@@ -157,20 +157,20 @@ def _runner(request: AgentRequest, settings: AgentSettings, runners: Collection[
     if runner not in runners:
         near = closest_name(runner, runners)
         raise RequestError(
-            f"runner: got {runner!r:.80}, want one of {', '.join(sorted(runners))}"
-            + (f" (closest: {near})" * bool(near))
+            f"runner: got {runner!r:.80}, wanted one of {', '.join(sorted(runners))}"
+            + (f"; did you mean {near!r}?" * bool(near))
         )
     return runner
 
 
 def _need_work(request: AgentRequest, runner: str, program: str | None) -> None:
     if request.program is not None and request.program_file is not None:
-        raise RequestError("program and programFile: both given, want one of them")
+        raise RequestError("program and programFile: both given, wanted one of them")
     if runner == "program":
         if program is None:
-            raise RequestError("program: got nothing, want the source text of the child's program (or programFile)")
+            raise RequestError("program: got nothing, wanted the source text of the child's program (or programFile)")
     elif request.task is None:
-        raise RequestError(f"task: got nothing, want what the {runner} runner shall do")
+        raise RequestError(f"task: got nothing, wanted what the {runner} runner shall do")
 
 
 def _alias(request: AgentRequest, settings: AgentSettings) -> tuple[str | None, Alias | None]:
@@ -180,7 +180,7 @@ def _alias(request: AgentRequest, settings: AgentSettings) -> tuple[str | None, 
             near = closest_name(request.alias, settings.aliases)
             names = ", ".join(sorted(settings.aliases)) or "none is configured (setting agents.aliases)"
             raise RequestError(
-                f"alias: got {request.alias!r:.80}, want one of {names}" + (f" (closest: {near})" * bool(near))
+                f"alias: got {request.alias!r:.80}, wanted one of {names}" + (f"; did you mean {near!r}?" * bool(near))
             )
         return request.alias, alias
     if request.model is not None and request.model in settings.aliases:

@@ -78,6 +78,7 @@ class SupervisorOptions:
     """Told of each detached run that finished while nobody waited and its execution is over."""
     ensure_resident: Callable[[], Awaitable[str | None]] | None = None
     """Starts a resident host; answers the problem."""
+    resident_key: str = ""
     owner: str = field(default_factory=lambda: new_id("o"))
 
 
@@ -105,12 +106,19 @@ class Supervisor:
 
         Raises: LaunchRefusedError: a limit is reached, and nothing exists.
         """
+        folder = self.reserve(resolved, detached=detached, execution=execution)
+        return self._start(resolved, folder, detached=detached, execution=execution)
+
+    def reserve(self, resolved: ResolvedRun, *, detached: bool, execution: str | None = None) -> str:
+        """Count and record one run; the folder of its record. What follows starts it, here or in the resident host.
+
+        Raises: LaunchRefusedError: a limit is reached, and nothing exists.
+        """
         settings = self.options.settings
         if self._closing:
             raise LaunchRefusedError("this host is closing", setting="")
         self.check_execution(execution)
-        ledger = self.ledger(resolved.root_id)
-        ledger.reserve(
+        self.ledger(resolved.root_id).reserve(
             resolved.id,
             depth=resolved.depth,
             max_descendants=settings.max_descendants,
@@ -118,8 +126,12 @@ class Supervisor:
         )
         if execution is not None:
             self._launches[execution] = self._launches.get(execution, 0) + 1
-        folder = self.records.create(resolved, owner=self.options.owner, detached=detached, execution=execution)
-        return self._start(resolved, str(folder), detached=detached, execution=execution)
+        durable = resolved.residency == "durable"
+        return str(
+            self.records.create(
+                resolved, owner=self.options.owner, detached=detached, execution=execution, durable=durable
+            )
+        )
 
     def adopt(self, resolved: ResolvedRun) -> Run:
         """Start a run whose record and count another host made: the resident host's way.
@@ -235,6 +247,10 @@ class Supervisor:
         except (trio.BrokenResourceError, trio.ClosedResourceError):
             raise LaunchRefusedError(f"{run.id} has just ended", setting="") from None
         self.records.append_event(run.id, kind, {"text": text})
+
+    def is_over(self, execution: str | None) -> bool:
+        """Whether the program that launched this has ended, as far as this host knows."""
+        return execution is None or execution in self._over or execution not in self._launches
 
     def forget(self, run: Run) -> None:
         """Remove a finished run and its record."""
@@ -365,6 +381,7 @@ class Supervisor:
             folders=str(self.options.folders.root),
             input_json=exact_json.dump(resolved.input),
             residency=resolved.residency,
+            resident_key=self.options.resident_key,
         )
 
     async def _hear_worker(self, run: Run, channel: Channel[Any]) -> None:
@@ -549,8 +566,8 @@ class Supervisor:
         await self._follow_up(run)
 
     async def _follow_up(self, run: Run) -> None:
-        is_over = run.execution is None or run.execution in self._over
-        if run.detached and not run.waited and is_over and not self._closing and self.options.finished is not None:
+        over = run.execution is None or run.execution in self._over
+        if run.detached and not run.waited and over and not self._closing and self.options.finished is not None:
             try:
                 await self.options.finished(run)
             except Exception as error:

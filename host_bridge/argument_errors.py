@@ -92,7 +92,8 @@ def struct_problems(parameters: type[msgspec.Struct], arguments: dict[str, Any],
         own, named, rest = _reason(error).partition(": got ")
         got, _, wish = rest.partition(", wanted ")
         whole = Problem("", show(arguments), _reason(error))
-        problems.append(Problem(own, got, wish) if named and wish and own in fields else whole)
+        root = own.partition(".")[0].partition("[")[0]
+        problems.append(Problem(own, got, wish) if named and wish and root in fields else whole)
     return problems
 
 
