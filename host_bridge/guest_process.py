@@ -29,7 +29,7 @@ READ_BYTES: Final = 64 * 1024
 BUSY_SECONDS: Final = 1e-3
 """How long one program may be answered without letting the event loop turn."""
 _MOST_CREDIT: Final = 8
-_REGAINED_CREDIT: Final = 1 / 16
+_REGAINED_CREDIT: Final = 1 / 4
 """A program that does not call in a loop is soon no longer looked for, and tried again once in a while."""
 DEATH_SECONDS: Final = 0.5
 """How long a killed guest may take to be gone before the run ends without its exit status."""
@@ -265,8 +265,14 @@ class _Run:
                 return True
             self._answered_inline = False
             self._now = trio.current_time()
-            for event in talk.receive(data):
-                self._handle(event)
+            events = talk.receive(data)
+            # A guest cancels in the same write what its program called and never waited for: none of that is begun.
+            withdrawn = {event.id for event in events if type(event) is wire.Cancel} if len(events) > 1 else None
+            for event in events:
+                if withdrawn and type(event) is wire.Call and event.id in withdrawn:
+                    self._withdraw(event)
+                else:
+                    self._handle(event)
             if self._last is not None:
                 return False
             if self._out:
@@ -282,7 +288,7 @@ class _Run:
             return b""
 
     def _watch(self) -> bytes | None:
-        """Wait for the next frame in the kernel, at most a millisecond, before going the long way through the event loop.
+        """Wait for the next frame in the kernel, at most a millisecond, before taking a turn of the event loop.
 
         A program that calls in a loop answers within 30 microseconds, and a turn of the loop costs as much again.
         Never for longer than `BUSY_SECONDS` without a turn, never while another program runs.
@@ -293,7 +299,7 @@ class _Run:
         if self._poll(1):
             self._watch_credit = min(self._watch_credit + 1, _MOST_CREDIT)
             return self._read()
-        self._watch_credit -= 2
+        self._watch_credit -= 1
         return None
 
     def _handle(self, event: Event) -> None:
@@ -332,6 +338,12 @@ class _Run:
         else:
             self._running += 1
             self._nursery.start_soon(self._serve, call, started)
+
+    def _withdraw(self, frame: wire.Call) -> None:
+        self._observer.call_started(frame.id, frame.ref)
+        call = Admitted(id=frame.id, ref=frame.ref, arguments=frame.args, decision="rejected", settled=True)
+        call.kind, call.message = "cancelled", f"{frame.ref} was cancelled: the program did not wait for it"
+        self._answer(call, self._now)
 
     async def _serve(self, call: Admitted, started: float) -> None:
         scope = self._scopes[call.id] = trio.CancelScope()

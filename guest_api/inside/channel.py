@@ -4,6 +4,9 @@ It knows no calls and no tasks. The socket is blocking and has no timeout, becau
 """
 
 import os
+import socket
+import time
+from collections.abc import Callable
 from typing import Final, Protocol
 
 from guest_api import wire
@@ -19,21 +22,21 @@ class ByteStream(Protocol):
     def sendall(self, data: bytes | bytearray, /) -> None:
         """Write all of it or raise."""
 
-    def recv_into(self, buffer: bytearray, /) -> int:
+    def recv_into(self, buffer: bytearray, nbytes: int = ..., flags: int = ..., /) -> int:
         """Read what is there, at least one byte; 0 at the end."""
 
 
 class Channel:
     """Frames out, frames in."""
 
-    __slots__ = ("_incoming", "_outgoing", "_scratch", "_stream", "sent_any")
+    __slots__ = ("_incoming", "_outgoing", "_scratch", "_stream", "flush_count")
 
-    def __init__(self, stream: ByteStream) -> None:
+    def __init__(self, stream: ByteStream, receive_bytes: int = _RECEIVE_BYTES) -> None:
         self._stream = stream
         self._outgoing = bytearray()
         self._incoming = bytearray()
-        self._scratch = bytearray(_RECEIVE_BYTES)
-        self.sent_any = False
+        self._scratch = bytearray(receive_bytes)
+        self.flush_count = 0
 
     def queue(self, encoded: bytes) -> None:
         """Send this frame with the next flush."""
@@ -46,11 +49,16 @@ class Channel:
         if self._outgoing:
             outgoing = self._outgoing
             self._outgoing = bytearray()
+            self.flush_count += 1
             self._send(outgoing)
 
     def read(self) -> list[wire.HostFrame]:
         """Flush, then wait until the host has sent at least one whole frame."""
         self.flush()
+        if self._incoming:
+            frames = self._take_buffered()
+            if frames:
+                return frames
         while True:
             count = self._receive()
             if not self._incoming:
@@ -62,6 +70,25 @@ class Channel:
                 frames = self._take_buffered()
             if frames:
                 return frames
+
+    def wait_awake(self, seconds: float, interval_seconds: float, work: Callable[[], object]) -> None:
+        """Until the host has sent something, or `seconds` are over: ask again and again, and do `work` now and then."""
+        now = time.monotonic()
+        end = now + seconds
+        next_work = now + interval_seconds
+        while now < end:
+            try:
+                count = self._stream.recv_into(self._scratch, 0, socket.MSG_DONTWAIT)
+            except BlockingIOError:
+                now = time.monotonic()
+                if now >= next_work:
+                    work()
+                    next_work = time.monotonic() + interval_seconds
+                continue
+            if count == 0:
+                os._exit(0)
+            self._incoming += memoryview(self._scratch)[:count]
+            return
 
     def _take_buffered(self) -> list[wire.HostFrame]:
         # A large reply arrives in many pieces; looking at its prefix first keeps that linear.

@@ -139,11 +139,12 @@ class Future:
 class Pending(Future):
     """A host call or timer under way. Cancelling it tells the host."""
 
-    __slots__ = ("__id__", "__ref__")
+    __slots__ = ("__flushes__", "__id__", "__ref__")
 
-    def __init__(self, number: int, ref: str) -> None:
+    def __init__(self, number: int, ref: str, flushes: int) -> None:
         super().__init__()
         self.__id__ = number
+        self.__flushes__ = flushes
         self.__ref__ = ref
 
     def cancel(self, msg: object = None) -> bool:
@@ -260,10 +261,10 @@ class Scheduler:
         frame = wire.encode(wire.Call(number, ref, crossing))
         if len(frame) - wire.LENGTH_BYTES > self.frame_limit_bytes:
             message = (
-                f"{ref}: the arguments need a frame of {len(frame)} bytes; the limit is {self.frame_limit_bytes} "
-                "(frame size): pass less, or pass it in pieces"
+                f"{ref}: the arguments need a frame of {len(frame)} bytes; the limit is {self.frame_limit_bytes}: "
+                "pass less, or pass it in pieces"
             )
-            raise errors.ActionLimit(message, ref=ref)
+            raise errors.ActionLimit(message, ref=ref, details={"limit": "frame"})
         return self._start(number, ref, frame)
 
     def timer(self, seconds: float) -> Pending:
@@ -275,6 +276,13 @@ class Scheduler:
         """The program no longer waits for this call or timer."""
         if self.pending.pop(number, None) is not None:
             self.channel.queue(wire.encode(wire.Cancel(number)))
+
+    def withdraw_unsent(self) -> None:
+        """Cancel the calls that the program made and never waited for, in the same write: the host then begins none of them."""
+        flushes = self.channel.flush_count
+        for number, future in list(self.pending.items()):
+            if future.__flushes__ == flushes:
+                self.forget(number)
 
     def call_soon(self, callback: Callable[..., object], *arguments: object) -> None:
         """Run `callback` when the tasks before it have run."""
@@ -319,7 +327,7 @@ class Scheduler:
 
     def _start(self, number: int, ref: str, frame: bytes) -> Pending:
         self.next_id = number + 1
-        future = Pending(number, ref)
+        future = Pending(number, ref, self.channel.flush_count)
         self.pending[number] = future
         self.channel.queue(frame)
         return future
