@@ -27,9 +27,12 @@ class PlainCatalog:
     def __init__(self, tools: Sequence[CatalogTool]) -> None:
         grouped: dict[str, list[frozenset[str]]] = {}
         for name, description, namespace, _ in tools:
-            grouped.setdefault("unscoped" if namespace is None else namespace, []).append(frozenset(surface_terms(name, description)))
+            grouped.setdefault("unscoped" if namespace is None else namespace, []).append(
+                frozenset(surface_terms(name, description))
+            )
         self.sources = [
-            PlainSource(namespace, frozenset().union(*surfaces), tuple(surfaces)) for namespace, surfaces in grouped.items()
+            PlainSource(namespace, frozenset().union(*surfaces), tuple(surfaces))
+            for namespace, surfaces in grouped.items()
         ]
         self.df: dict[str, int] = {}
         for source in self.sources:

@@ -12,8 +12,13 @@ from tests.runtime.advisor.live import SETTINGS, index_of, machine, tool
 def shape(index: Fingerprint) -> tuple:
     """Everything that scoring reads, free of source numbers."""
     names = {source.number: source.namespace for source in index.sources()}
-    postings = {term: {names[number]: tools for number, tools in posting.items()} for term, posting in index.postings.items()}
-    sources = [(source.namespace, [(one.name, one.description, frozenset(one.terms)) for one in source.surfaces]) for source in index.sources()]
+    postings = {
+        term: {names[number]: tools for number, tools in posting.items()} for term, posting in index.postings.items()
+    }
+    sources = [
+        (source.namespace, [(one.name, one.description, frozenset(one.terms)) for one in source.surfaces])
+        for source in index.sources()
+    ]
     return postings, sources, dict(index.brands)
 
 
@@ -21,7 +26,9 @@ def test_two_slices_with_one_namespace_make_one_source():
     index = Fingerprint()
     index.set_slice("a", [CatalogTool("one", "Alpha beta.", "mcp:x")])
     index.set_slice("b", [CatalogTool("two", "Gamma beta.", "mcp:x")])
-    assert [(source.namespace, [one.name for one in source.surfaces]) for source in index.sources()] == [("mcp:x", ["one", "two"])]
+    assert [(source.namespace, [one.name for one in source.surfaces]) for source in index.sources()] == [
+        ("mcp:x", ["one", "two"])
+    ]
     assert index.document_frequency("beta") == 1
 
 
@@ -33,7 +40,12 @@ def test_only_the_name_and_the_first_sentence_are_indexed():
     index = index_of(tool("mcp:x", "run_it", "Render movie clips. Use this to understand how things work."))
     assert index.document_frequency("clips") == 1
     assert index.document_frequency("run") == 1
-    assert index.document_frequency("understand") == index.document_frequency("how") == index.document_frequency("work") == 0
+    assert (
+        index.document_frequency("understand")
+        == index.document_frequency("how")
+        == index.document_frequency("work")
+        == 0
+    )
 
 
 def test_a_question_about_a_path_is_not_tied_to_the_image_server():
@@ -44,7 +56,9 @@ def test_a_question_about_a_path_is_not_tied_to_the_image_server():
 
 def test_document_frequency_counts_sources_not_tools():
     index = index_of(
-        tool("mcp:x", "a", "Render movie clips."), tool("mcp:x", "b", "Render movie songs."), tool(None, "c", "Render movie maps.")
+        tool("mcp:x", "a", "Render movie clips."),
+        tool("mcp:x", "b", "Render movie songs."),
+        tool(None, "c", "Render movie maps."),
     )
     assert index.document_frequency("render") == 2
     assert index.document_frequency("clips") == 1
@@ -93,7 +107,12 @@ def big(index: Fingerprint, sources: int, tools: int) -> None:
     for number in range(sources):
         index.set_slice(
             f"s{number}",
-            [CatalogTool(f"tool{number}_{n}", f"Handle w{(number * 7 + n) % 997} and w{n} items now.", f"mcp:s{number}") for n in range(tools)],
+            [
+                CatalogTool(
+                    f"tool{number}_{n}", f"Handle w{(number * 7 + n) % 997} and w{n} items now.", f"mcp:s{number}"
+                )
+                for n in range(tools)
+            ],
         )
 
 

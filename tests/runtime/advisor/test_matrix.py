@@ -70,7 +70,9 @@ def test_the_first_prompt(row):
         assert heat(made, row.source) == 0
 
 
-@pytest.mark.parametrize("row", [row for row in ROWS if row.repeated], ids=[i for i, row in zip(IDS, ROWS) if row.repeated])
+@pytest.mark.parametrize(
+    "row", [row for row in ROWS if row.repeated], ids=[i for i, row in zip(IDS, ROWS) if row.repeated]
+)
 def test_the_repeated_prompt(row):
     assert fire_turn(prepared(row), row.prompt) == row.repeated
 
@@ -102,7 +104,9 @@ def prepared(row: Row, **with_: object) -> Machine:
 def lane_of(made: Machine, row: Row) -> str | None:
     from runtime.advisor.explain import explain
 
-    found = [one for one in explain(made.state, made.index, row.prompt, SETTINGS).sources if one.namespace == row.source]
+    found = [
+        one for one in explain(made.state, made.index, row.prompt, SETTINGS).sources if one.namespace == row.source
+    ]
     return found[0].lane if found else None
 
 
@@ -161,7 +165,9 @@ SEQUENCES = [
 # fmt: on
 
 
-@pytest.mark.parametrize(("row", "evidence", "column", "outcome"), SEQUENCES, ids=[f"{row}-{column}" for row, _, column, _ in SEQUENCES])
+@pytest.mark.parametrize(
+    ("row", "evidence", "column", "outcome"), SEQUENCES, ids=[f"{row}-{column}" for row, _, column, _ in SEQUENCES]
+)
 def test_a_row_that_is_a_sequence_of_steps(row, evidence, column, outcome):
     for one in cell(row, column):
         assert one["claim"] == outcome, evidence
@@ -169,7 +175,9 @@ def test_a_row_that_is_a_sequence_of_steps(row, evidence, column, outcome):
         assert first_difference(one) is None
 
 
-@pytest.mark.parametrize(("row", "column"), sorted({(one["row"], one["column"]) for one in scenarios() if one["group"] == "matrix"}))
+@pytest.mark.parametrize(
+    ("row", "column"), sorted({(one["row"], one["column"]) for one in scenarios() if one["group"] == "matrix"})
+)
 def test_the_recorded_cell_comes_out_as_observed(row, column):
     assert [one["id"] for one in cell(row, column) if first_difference(one)] == []
 
@@ -181,7 +189,9 @@ def test_the_cells_that_do_not_hold_as_printed_are_known():
 
 
 def test_eleven_cells_are_not_applicable():
-    cells = [(row.id, column) for row in ROWS for column in ("repeated", "smoke", "burned") if getattr(row, column) is None]
+    cells = [
+        (row.id, column) for row in ROWS for column in ("repeated", "smoke", "burned") if getattr(row, column) is None
+    ]
     others = [("N", "burned"), ("O", "smoke"), ("P", "burned")]
     assert sorted(cells + others) == sorted(
         [("A", "repeated"), ("G", "repeated"), ("I", "repeated"), ("J", "repeated")]
@@ -194,7 +204,9 @@ def test_eleven_cells_are_not_applicable():
 def test_row_q_any_number_of_tool_hits_scores_1(tools):
     from tests.runtime.advisor.live import tool
 
-    catalog = [tool("extension:grid", "pair", "Gamma delta.")] + [tool("extension:grid", f"panel{n}", "") for n in range(tools)]
+    catalog = [tool("extension:grid", "pair", "Gamma delta.")] + [
+        tool("extension:grid", f"panel{n}", "") for n in range(tools)
+    ]
     shared = [tool("extension:other", "pair_too", "Gamma delta.")]
     made = machine(*catalog, *shared)
     made.tool_use("extension:other")

@@ -10,7 +10,17 @@ from runtime.commands.advisor import command
 from tests.runtime.advisor.live import DATA, scenarios, text_vectors
 
 GROUPS = sorted({one["group"] for one in scenarios()})
-FUNCTIONS = ("tokens", "words", "readings", "path_only_terms", "mostly_non_latin", "first_sentence", "short_description", "label", "index")
+FUNCTIONS = (
+    "tokens",
+    "words",
+    "readings",
+    "path_only_terms",
+    "mostly_non_latin",
+    "first_sentence",
+    "short_description",
+    "label",
+    "index",
+)
 
 
 def test_all_recorded_scenarios_are_here():
@@ -20,9 +30,7 @@ def test_all_recorded_scenarios_are_here():
 @pytest.mark.parametrize("group", GROUPS)
 def test_every_scenario_of_the_group_comes_out_as_recorded(group):
     differences = [
-        difference
-        for one in scenarios()
-        if one["group"] == group and (difference := first_difference(one)) is not None
+        difference for one in scenarios() if one["group"] == group and (difference := first_difference(one)) is not None
     ]
     if group == "restore-throws":
         assert [difference.actual for difference in differences] == [{"ash": []}, {"ash": []}]  # skipped, not raised
@@ -52,14 +60,25 @@ def test_the_command_counts_scenarios_mismatches_and_accepted_differences():
 
 def test_the_command_prints_a_mismatch_and_ends_with_1(tmp_path):
     file = tmp_path / "wrong.jsonl"
-    file.write_text('{"id": "t1", "fn": "label", "input": "extension:x", "expect": "y"}\n{"id": "t2", "fn": "label", "input": null, "expect": "unscoped"}\n')
+    file.write_text(
+        '{"id": "t1", "fn": "label", "input": "extension:x", "expect": "y"}\n{"id": "t2", "fn": "label", "input": null, "expect": "unscoped"}\n'
+    )
     result = CliRunner().invoke(command, ["replay", str(file)])
     assert result.exit_code == 1
     assert 'expected: "y"' in result.output
     assert result.output.splitlines()[-1] == "2 scenarios, 1 mismatches, 0 accepted differences"
 
 
-@pytest.mark.parametrize("text", ["no json\n", "[1]\n", '{"id": "x"}\n', '{"id": "x", "steps": [{"op": "fly"}]}\n', '{"fn": "sing", "input": "", "expect": ""}\n'])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "no json\n",
+        "[1]\n",
+        '{"id": "x"}\n',
+        '{"id": "x", "steps": [{"op": "fly"}]}\n',
+        '{"fn": "sing", "input": "", "expect": ""}\n',
+    ],
+)
 def test_the_command_refuses_a_file_that_holds_no_scenarios(tmp_path, text):
     file = tmp_path / "wrong.jsonl"
     file.write_text(text)

@@ -21,7 +21,10 @@ X, Y, Z = "extension:x-src", "extension:y-src", "extension:z-src"
 
 
 def weights(prompt, index, path_terms=frozenset()):
-    return {readings[0].key: readings[0].weight for readings in weigh(surviving_words(prompt, ()), index, path_terms, Episodes())}
+    return {
+        readings[0].key: readings[0].weight
+        for readings in weigh(surviving_words(prompt, ()), index, path_terms, Episodes())
+    }
 
 
 def test_the_score_sums_one_over_df():
@@ -46,7 +49,9 @@ def test_one_written_word_is_one_unit_and_reads_the_rarest():
 
 
 def test_of_equal_readings_the_earliest_counts():
-    (readings,) = weigh(surviving_words("CodemapFocus", ()), index_of(tool(X, "codemap_focus")), frozenset(), Episodes())
+    (readings,) = weigh(
+        surviving_words("CodemapFocus", ()), index_of(tool(X, "codemap_focus")), frozenset(), Episodes()
+    )
     assert readings[0].term == "codemap"
 
 
@@ -70,7 +75,12 @@ def test_a_burned_source_gets_no_heat_and_still_counts_in_df():
 
 
 # two surfaces of one source; `shared` words have df 2
-PAIRS = [tool(X, "one", "Anvil bellows coal."), tool(X, "two", "Tongs hammer."), tool(Y, "other", "Bellows."), tool(Y, "more", "Coal.")]
+PAIRS = [
+    tool(X, "one", "Anvil bellows coal."),
+    tool(X, "two", "Tongs hammer."),
+    tool(Y, "other", "Bellows."),
+    tool(Y, "more", "Coal."),
+]
 
 
 def test_the_strongest_certified_surface_sets_the_score():
@@ -79,13 +89,19 @@ def test_the_strongest_certified_surface_sets_the_score():
 
 
 def test_of_equal_surfaces_the_first_in_the_catalog_counts():
-    explained = why(machine(tool(X, "b", "Tongs hammer."), tool(X, "a", "Anvil bellows.")), "anvil bellows tongs hammer", X)
+    explained = why(
+        machine(tool(X, "b", "Tongs hammer."), tool(X, "a", "Anvil bellows.")), "anvil bellows tongs hammer", X
+    )
     assert explained.surface == "b"
 
 
 def test_the_effective_score_is_the_surface_even_below_the_capped_raw_score():
     made = machine(
-        tool(X, "one", "Anvil bellows."), tool(X, "two", "Coal."), tool(X, "three", "Tongs."), tool(Y, "o", "Anvil."), tool(Z, "o", "Bellows.")
+        tool(X, "one", "Anvil bellows."),
+        tool(X, "two", "Coal."),
+        tool(X, "three", "Tongs."),
+        tool(Y, "o", "Anvil."),
+        tool(Z, "o", "Bellows."),
     )
     explained = why(made, "anvil bellows coal tongs", X, AdvisorySettings(threshold=0.5))
     assert explained.raw_score == 3
@@ -100,13 +116,20 @@ def test_the_raw_score_opens_scatter_with_equality_in_doubles():
     at_one = AdvisorySettings(threshold=1)
     assert why(machine(*tools), "anvil bellows coal", X, at_one).lane == "scatter"
     names = [f"w{chr(97 + n)}" for n in range(10)]
-    tools = [tool(X, name, "") for name in names] + [tool(f"mcp:{name}{n}", name, "") for name in names for n in range(9)]
+    tools = [tool(X, name, "") for name in names] + [
+        tool(f"mcp:{name}{n}", name, "") for name in names for n in range(9)
+    ]
     assert why(machine(*tools), " ".join(names), X, at_one).lane is None  # ten tenths stay below
 
 
 def test_scatter_feeds_the_raw_score_up_to_one_quantum():
     half = AdvisorySettings(threshold=0.5)
-    made = machine(tool(X, "anvil", ""), tool(X, "bellows", ""), *[tool(f"mcp:{n}", "anvil", "") for n in range(1)], *[tool(f"mcp:o{n}", "bellows", "") for n in range(3)])
+    made = machine(
+        tool(X, "anvil", ""),
+        tool(X, "bellows", ""),
+        *[tool(f"mcp:{n}", "anvil", "") for n in range(1)],
+        *[tool(f"mcp:o{n}", "bellows", "") for n in range(3)],
+    )
     made.prompt("anvil bellows", half)
     assert heat(made, X) == 0.375
     many = machine(*[tool(X, f"word{n}", "") for n in range(32)])
@@ -118,7 +141,9 @@ def test_distance_four_is_a_phrase_and_five_is_scatter():
     made = machine(tool(X, "one", "Anvil bellows."))
     assert why(made, "anvil aa bb cc bellows", X).lane == "strong"
     assert why(made, "anvil aa bb cc dd bellows", X).lane == "scatter"
-    assert why(made, "anvil the aa bb 12 x cc anvil bellows", X).lane == "strong"  # no position for what carries nothing
+    assert (
+        why(made, "anvil the aa bb 12 x cc anvil bellows", X).lane == "strong"
+    )  # no position for what carries nothing
 
 
 def test_a_pair_split_over_two_tools_is_scatter():
@@ -151,7 +176,9 @@ def topic(holding, of):
     return [tool("mcp:q", f"t{n}", "Model." if n < holding else "Other.") for n in range(of)]
 
 
-@pytest.mark.parametrize(("holding", "of", "fires"), [(5, 11, False), (6, 11, True), (1, 2, True), (2, 4, True), (1, 1, True)])
+@pytest.mark.parametrize(
+    ("holding", "of", "fires"), [(5, 11, False), (6, 11, True), (1, 2, True), (2, 4, True), (1, 1, True)]
+)
 def test_a_topic_fires_at_a_script_boundary_from_one_half_of_the_tools(holding, of, fires):
     hint = machine(*topic(holding, of)).prompt("model とは何ですか", SETTINGS)
     assert (hint is not None) is fires
@@ -166,7 +193,18 @@ def test_a_minimum_of_surfaces_silences_the_topic_of_a_small_source_but_not_its_
     assert machine(tool("mcp:fal", "fal", "")).prompt("请用 fal 画一张图", three) is not None
 
 
-@pytest.mark.parametrize("prompt", ["请用 fal 画一张图", "fal で画像を作ってください", "fal 로 그림을 그려줘", "нарисуй картинку через fal пожалуйста", "ارسم صورة باستخدام fal من فضلك", "תצייר תמונה עם fal בבקשה", "ช่วยวาดรูปด้วย fal หน่อย"])
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "请用 fal 画一张图",
+        "fal で画像を作ってください",
+        "fal 로 그림을 그려줘",
+        "нарисуй картинку через fal пожалуйста",
+        "ارسم صورة باستخدام fal من فضلك",
+        "תצייר תמונה עם fal בבקשה",
+        "ช่วยวาดรูปด้วย fal หน่อย",
+    ],
+)
 def test_a_brand_fires_at_the_boundary_of_every_named_script(prompt):
     assert fire_turn(machine(), prompt) == "t1, weak"
 
@@ -190,18 +228,39 @@ def test_the_shown_score_is_rounded_half_up_in_doubles(score, shown):
 
 
 def test_sources_rank_by_the_unrounded_score_then_by_name():
-    made = machine(tool("extension:b", "w", "Weave harbour cloth."), tool("extension:B", "v", "Weave harbour cloth."), tool("extension:a", "u", "Weave harbour cloth."))
+    made = machine(
+        tool("extension:b", "w", "Weave harbour cloth."),
+        tool("extension:B", "v", "Weave harbour cloth."),
+        tool("extension:a", "u", "Weave harbour cloth."),
+    )
     hint = made.prompt("weave harbour cloth", AdvisorySettings(threshold=0.4))
     assert hint is not None
     assert hint.namespaces == ("extension:a", "extension:b")
 
 
-WORDS = ["anvil", "Bellows", "coalTongs", "coal", "tongs", "coaltongs", "hammer", "src/anvil.ts", "x", "12", "the", "кран", "fal", "model"]
+WORDS = [
+    "anvil",
+    "Bellows",
+    "coalTongs",
+    "coal",
+    "tongs",
+    "coaltongs",
+    "hammer",
+    "src/anvil.ts",
+    "x",
+    "12",
+    "the",
+    "кран",
+    "fal",
+    "model",
+]
 PROMPTS = st.lists(st.sampled_from(WORDS), max_size=14).map(" ".join)
 SURFACES = st.builds(
     CatalogTool,
     st.lists(st.sampled_from(["anvil", "bellows", "coal", "tongs", "fal"]), min_size=1, max_size=2).map("_".join),
-    st.lists(st.sampled_from(["anvil", "bellows", "coal", "coaltongs", "hammer", "model", "fal"]), max_size=3).map(" ".join),
+    st.lists(st.sampled_from(["anvil", "bellows", "coal", "coaltongs", "hammer", "model", "fal"]), max_size=3).map(
+        " ".join
+    ),
     st.sampled_from(["mcp:fal-ai", "extension:model-kit", "mcp:a", "mcp:b", None]),
 )
 

@@ -17,7 +17,16 @@ from tests.runtime.advisor.live import SETTINGS, heat, machine, tool, why
 
 @pytest.mark.parametrize(
     ("text", "expected"),
-    [("3dmodel", ["dmodel"]), ("s3", ["s3"]), ("3d", []), ("x", []), ("résumé", ["sum"]), ("Привет мир", []), ("HTTPServer", ["httpserver"]), ("v2Run", ["v2", "run"])],
+    [
+        ("3dmodel", ["dmodel"]),
+        ("s3", ["s3"]),
+        ("3d", []),
+        ("x", []),
+        ("résumé", ["sum"]),
+        ("Привет мир", []),
+        ("HTTPServer", ["httpserver"]),
+        ("v2Run", ["v2", "run"]),
+    ],
 )
 def test_tokens(text, expected):
     assert tokens(text) == expected
@@ -112,7 +121,17 @@ def test_every_listed_ending_makes_a_file_name_and_another_does_not():
     assert path_spans("worker.xyz") == []
 
 
-@pytest.mark.parametrize("text", ["a" * 200_000 + " /x", "a+" * 60_000 + " x://y", "a.b/ " * 30_000, ".js" * 40_000, "://" * 40_000, "~" * 100_000 + ".js/"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a" * 200_000 + " /x",
+        "a+" * 60_000 + " x://y",
+        "a.b/ " * 30_000,
+        ".js" * 40_000,
+        "://" * 40_000,
+        "~" * 100_000 + ".js/",
+    ],
+)
 def test_a_hostile_prompt_is_read_in_linear_time(text):
     """In processor time, with two orders of magnitude to spare: a pattern tried at every character takes minutes."""
     started = time.process_time()
@@ -147,7 +166,14 @@ def test_a_lone_path_brand_stays_out_of_the_brand_lane():
 
 @pytest.mark.parametrize(
     ("text", "expected"),
-    [("猫犬鳥 a b c", False), ("猫犬鳥魚 a b c", True), ("model とは何ですか", True), ("résumé ªº", False), ("µ", True), ("привет fal", True)],
+    [
+        ("猫犬鳥 a b c", False),
+        ("猫犬鳥魚 a b c", True),
+        ("model とは何ですか", True),
+        ("résumé ªº", False),
+        ("µ", True),
+        ("привет fal", True),
+    ],
 )
 def test_mostly_non_latin_compares_letters_with_latin_words(text, expected):
     assert mostly_non_latin(text) is expected
