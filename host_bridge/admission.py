@@ -28,7 +28,7 @@ from host_bridge.approvals import (
 from host_bridge.argument_errors import ArgumentValidator, Problem, problems_text, show, struct_problems
 from host_bridge.descriptor import Action, CallContext, Risk
 from host_bridge.errors import HandlerError, RuleFileError
-from host_bridge.registry import CALL_BY_REF, Registry
+from host_bridge.registry import CALL_BY_REF, REF_LIMIT_CHARACTERS, Registry
 from host_bridge.schema_gate import SchemaMode, blocked_message, gate
 from host_bridge.trace import Decision
 
@@ -108,13 +108,17 @@ class Admission:
         policy: ApprovalPolicy | None = None,
         schema_mode: SchemaMode = "off",
         approver: Approver | None = None,
+        prompt_timeout_seconds: float | None = None,
         classifier: Classifier | None = None,
         rules: RuleStore | None = None,
         grants: SessionGrants | None = None,
         validator: ArgumentValidator | None = None,
         desk: ApprovalDesk | None = None,
     ) -> None:
-        """Raises: RuleFileError: `rules` cannot be read; a host that cannot know its denials does not start."""
+        """`prompt_timeout_seconds`: how long a person may take before it counts as no; None: as long as the run lives.
+
+        Raises: RuleFileError: `rules` cannot be read; a host that cannot know its denials does not start.
+        """
         self.registry = registry
         self.policy = policy or ApprovalPolicy()
         self.schema_mode: SchemaMode = schema_mode
@@ -122,12 +126,19 @@ class Admission:
         self.rule_store = rules
         self.validator = validator
         self._classifier = classifier
-        self._desk = desk or (ApprovalDesk(approver) if approver is not None else None)
+        if desk is None and approver is not None:
+            desk = ApprovalDesk(approver, timeout_seconds=prompt_timeout_seconds)
+        self._desk = desk
         # One holder for all views of this host (`with_policy`).
         self._stored = _StoredRules(rules.rules() if rules is not None else ())
         self._serial: dict[tuple[str, ...], trio.Lock] = {}
         self._verdicts: dict[tuple[str, Risk], Verdict] = {}
         self._verdicts_for: tuple[int, tuple[Rule, ...]] = (0, ())
+
+    @property
+    def desk(self) -> ApprovalDesk | None:
+        """Where people are asked, one question at a time; children's questions go there too. None: nobody is there."""
+        return self._desk
 
     def reload_rules(self) -> None:
         """Read the stored rules again, so that a revocation holds for the next run.
@@ -363,6 +374,12 @@ class Admission:
             "denied",
             {"ref": ref, "risk": risk, "rule": {"ref": ref, "action": "allow"}},
         )
+
+
+def called_ref(ref: str, arguments: Any) -> str:
+    """The ref that a call is about, for records: what `tools.call` names, where it names one."""
+    inner = arguments.get("ref") if ref == CALL_BY_REF and type(arguments) is dict else None
+    return inner[:REF_LIMIT_CHARACTERS] if type(inner) is str else ref
 
 
 _PLAIN_SCALARS: Final = frozenset({str, int, bool, type(None)})

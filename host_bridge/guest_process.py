@@ -19,7 +19,7 @@ import trio
 
 from guest_api import wire
 from guest_api.values import ValueRefusedError, to_wire
-from host_bridge.admission import Admission, Admitted, RunContext, settle_error
+from host_bridge.admission import Admission, Admitted, RunContext, called_ref, settle_error
 from host_bridge.approval_prompt import ApprovalRequest
 from host_bridge.conversation import FRAMES_LIMIT, Conversation, Event, Finished, Violation, result_from_text
 from host_bridge.limits import SETTINGS, RunLimits, human_bytes, limit_message
@@ -325,10 +325,11 @@ class _Run:
     def _call(self, frame: wire.Call) -> None:
         # Calls of one batch follow each other at once: the end of one is the start of the next.
         started = self._now
-        self._observer.call_started(frame.id, frame.ref)
+        ref = called_ref(frame.ref, frame.args)
+        self._observer.call_started(frame.id, ref)
         if self._running >= self._limits.calls_in_flight:
-            text = f"{frame.ref}: {self._limits.calls_in_flight} host calls are in flight already"
-            call = Admitted(id=frame.id, ref=frame.ref, arguments=frame.args, decision="limited", settled=True)
+            text = f"{ref}: {self._limits.calls_in_flight} host calls are in flight already"
+            call = Admitted(id=frame.id, ref=ref, arguments=frame.args, decision="limited", settled=True)
             call.kind, call.message = "limit", limit_message("callsInFlight", text)
         else:
             call = self._admission.begin(frame.id, frame.ref, frame.args, self._context)
@@ -340,9 +341,10 @@ class _Run:
             self._nursery.start_soon(self._serve, call, started)
 
     def _withdraw(self, frame: wire.Call) -> None:
-        self._observer.call_started(frame.id, frame.ref)
-        call = Admitted(id=frame.id, ref=frame.ref, arguments=frame.args, decision="rejected", settled=True)
-        call.kind, call.message = "cancelled", f"{frame.ref} was cancelled: the program did not wait for it"
+        ref = called_ref(frame.ref, frame.args)
+        self._observer.call_started(frame.id, ref)
+        call = Admitted(id=frame.id, ref=ref, arguments=frame.args, decision="rejected", settled=True)
+        call.kind, call.message = "cancelled", f"{ref} was cancelled: the program did not wait for it"
         self._answer(call, self._now)
 
     async def _serve(self, call: Admitted, started: float) -> None:

@@ -22,6 +22,7 @@ PASSES: Final = frozenset(
         "agents.log",
         "agents.logs",
         "agents.show",
+        "agents.wait",
         "schema.status",
         "pi.read",
         "pi.grep",

@@ -170,6 +170,7 @@ async def open_host(
                 policy=_policy(settings, allow, deny),
                 schema_mode=settings.schema.mode,
                 approver=_as_approver(approver),
+                prompt_timeout_seconds=_seconds(settings.approvals.prompt_timeout_ms),
                 classifier=classifier,
                 rules=RuleStore(),
                 validator=SchemaValidator(),
@@ -272,6 +273,10 @@ def _policy(settings: Config, allow: Iterable[Risk], deny: Iterable[Risk]) -> Ap
         run_allow=frozenset(allow),
         run_deny=frozenset(deny),
     )
+
+
+def _seconds(milliseconds: int | None) -> float | None:
+    return None if milliseconds is None else milliseconds / 1000
 
 
 def _open_store(
