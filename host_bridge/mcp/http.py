@@ -1,6 +1,6 @@
 """A server behind a URL: the SDK's streamable HTTP transport, bounded as bytes arrive; no protocol here."""
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import Any, Final
 
@@ -16,19 +16,34 @@ class _BoundedStream(httpx2.AsyncByteStream):
 
     def __init__(self, inner: httpx2.AsyncByteStream, limit_bytes: int) -> None:
         self._inner = inner
+        self._chunks: AsyncIterator[bytes] | None = None
         self._limit = limit_bytes
+        self._count = 0
 
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        count = 0
-        async for chunk in self._inner:
-            count += len(chunk)
-            if count > self._limit:
-                # The transport turns this kind of error into the answer of the one request it belongs to.
-                raise httpx2.StreamError(f"answered with more than {self._limit} bytes")
-            yield chunk
+    def __aiter__(self) -> AsyncIterator[bytes]:
+        self._chunks = self._inner.__aiter__()
+        return self
+
+    async def __anext__(self) -> bytes:
+        if self._chunks is None:
+            raise StopAsyncIteration
+        chunk = await self._chunks.__anext__()
+        self._count += len(chunk)
+        if self._count > self._limit:
+            await self._end()
+            # The transport turns this kind of error into the answer of the one request it belongs to.
+            raise httpx2.StreamError(f"answered with more than {self._limit} bytes")
+        return chunk
 
     async def aclose(self) -> None:
+        await self._end()
         await self._inner.aclose()
+
+    async def _end(self) -> None:
+        """Close the inner generator where it stands; trio does not allow one to be left to the garbage collector."""
+        chunks, self._chunks = self._chunks, None
+        if isinstance(chunks, AsyncGenerator):
+            await chunks.aclose()
 
 
 class BoundedTransport(httpx2.AsyncHTTPTransport):

@@ -1,0 +1,123 @@
+"""Servers that flood, lie, stay silent or change: bounded, typed, and never in anybody else's way."""
+
+import resource
+from pathlib import Path
+
+import pytest
+import trio
+
+from host_bridge.mcp.manifest import ManifestCache
+from host_bridge.mcp.settings import server_settings
+from tests.host_bridge.mcp.calling import opened, raw
+
+MIB = 1024 * 1024
+
+
+@pytest.mark.parametrize("id_stands", ["first", "last"])
+async def test_two_hundred_megabytes_are_bounded_as_they_arrive(tmp_path: Path, id_stands: str) -> None:
+    """RS-04: bounded on arrival, a clear error, the host's memory stays bounded."""
+    async with opened({"flood": raw("flood", maxResultBytes=8 * MIB)}, tmp_path) as calls:
+        await calls.servers.learn()
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+        kind, message = await calls.refusal("mcp.flood.go", q=id_stands)
+        grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 - before
+        assert kind == "limit"
+        assert "answered with more than 8388608 bytes" in message
+        assert "setting mcpServers.flood.maxResultBytes" in message
+        assert grown < 64 * MIB
+        kind, _ = await calls.refusal("mcp.flood.go", q=id_stands)
+        assert kind == "limit"
+        assert calls.state("flood")["starts"] == 1
+
+
+async def test_a_flood_that_answers_no_call_ends_the_server(tmp_path: Path) -> None:
+    async with opened({"flood": raw("anonymous", maxResultBytes=8 * MIB)}, tmp_path) as calls:
+        kind, message = await calls.refusal("mcp.flood.go")
+        assert kind == "host"
+        assert "it sent a message of more than 8388608 bytes that answers no call" in message
+
+
+async def test_malformed_json_fails_the_call_it_answers(tmp_path: Path) -> None:
+    async with opened({"bad": raw("malformed")}, tmp_path) as calls:
+        kind, message = await calls.refusal("mcp.bad.go")
+        assert (kind, "answered with malformed JSON" in message) == ("host", True)
+
+
+async def test_what_json_cannot_carry_is_refused_with_its_path(tmp_path: Path) -> None:
+    async with opened({"bad": raw("infinite")}, tmp_path) as calls:
+        kind, message = await calls.refusal("mcp.bad.go")
+        assert (kind, "$.rows[0].score: inf is not in JSON" in message) == ("host", True)
+
+
+async def test_a_banner_on_standard_output_is_read_over(tmp_path: Path) -> None:
+    async with opened({"chatty": raw("banner")}, tmp_path) as calls:
+        assert await calls.value("mcp.chatty.go") == "done"
+
+
+async def test_a_server_that_says_nothing_is_given_up_by_the_start_deadline(tmp_path: Path) -> None:
+    async with opened({"mute": raw("mute", startTimeoutMs=1500)}, tmp_path) as calls:
+        kind, message = await calls.refusal("mcp.mute.go")
+        assert kind == "host"
+        assert "it was not ready after 1.5 s (setting mcpServers.mute.startTimeoutMs)" in message
+
+
+async def test_a_server_that_cannot_start_says_why_and_pauses_grow(tmp_path: Path) -> None:
+    async with opened({"dead": raw("stillborn"), "missing": {"command": "/no/such/server"}}, tmp_path) as calls:
+        _, message = await calls.refusal("mcp.dead.go")
+        assert "could not be started: it exited with status 9; it said: no licence" in message
+        connection = calls.servers.connections["dead"]
+        pauses = []
+        for _ in range(5):
+            # Instead of waiting out the pause: what matters is that it grows and is told.
+            pauses.append(connection._not_before - trio.current_time())
+            connection._not_before = trio.current_time()
+            await calls.refusal("mcp.dead.go")
+        assert pauses == sorted(pauses)
+        assert pauses[0] < 0.5
+        _, message = await calls.refusal("mcp.dead.go")
+        assert "the next try is possible in" in message
+        assert connection.starts == 6
+        _, message = await calls.refusal("mcp.missing.go")
+        assert "/no/such/server" in message
+        assert "No such file" in message
+        assert calls.state("missing")["error"]
+
+
+async def test_a_server_that_dies_at_each_call_never_answers_for_another(tmp_path: Path) -> None:
+    async with opened({"dies": raw("dies")}, tmp_path) as calls:
+        await calls.servers.learn()
+        kind, message = await calls.refusal("mcp.dies.go")
+        assert (kind, "it exited with status 3" in message) == ("host", True)
+
+
+async def test_a_tool_that_changed_since_it_was_cached_is_judged_again(tmp_path: Path) -> None:
+    """Nothing is sent on the strength of an old description."""
+    state = tmp_path / "changed"
+    entries = {"moody": raw("changing", str(state))}
+    async with opened(entries, tmp_path) as calls:
+        assert await calls.value("mcp.moody.go", q="x") == "done"
+    state.write_text("yes")
+    async with opened(entries, tmp_path) as calls:
+        kind, message = await calls.refusal("mcp.moody.go", q="x")
+        assert kind == "rejected"
+        assert "query: got nothing, wanted text" in message
+        assert await calls.value("mcp.moody.go", query="x") == "done"
+
+
+async def test_a_damaged_cache_is_as_good_as_none(tmp_path: Path) -> None:
+    entries = {"plain": raw("normal")}
+    async with opened(entries, tmp_path) as calls:
+        await calls.servers.learn()
+    settings = server_settings("plain", entries["plain"])
+    cache = ManifestCache(tmp_path / "manifests")
+    path = cache.path("plain", settings)
+    good = path.read_bytes()
+    assert path.stat().st_mode & 0o777 == 0o600
+    for damage in (b"", b"{", good[:-5], good.replace(b"Do it", b"Do not"), b"[" * 100_000):
+        path.write_bytes(damage)
+        assert cache.load("plain", settings) is None
+        async with opened(entries, tmp_path) as calls:
+            assert calls.state("plain")["tools"] is None
+    path.write_bytes(good)
+    assert cache.load("plain", settings) is not None
+    assert cache.load("plain", server_settings("plain", raw("other"))) is None

@@ -1,0 +1,60 @@
+"""Refs are attributes that a program can write, and no two tools share one."""
+
+import keyword
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from host_bridge.mcp.names import attribute_name, ref_parts
+from host_bridge.registry import check_ref
+
+
+@pytest.mark.parametrize(
+    ("name", "part"),
+    [
+        ("get_issue", "get_issue"),
+        ("get-issue", "get_issue"),
+        ("get issue", "get_issue"),
+        ("fal-ai/run", "fal_ai_run"),
+        ("2fa", "n2fa"),
+        ("_private", "n_private"),
+        ("import", "import_"),
+        ("", "n"),
+        ("--", "n__"),
+        ("日本", "日本"),
+    ],
+)
+def test_a_name_becomes_an_attribute(name: str, part: str) -> None:
+    assert attribute_name(name) == part
+
+
+@given(st.lists(st.text(max_size=20), max_size=12))
+def test_parts_are_callable_and_never_shared(names: list[str]) -> None:
+    parts = ref_parts(names)
+    assert set(parts) == set(names)
+    assert len(set(parts.values())) == len(parts)
+    for name, part in parts.items():
+        assert part.isidentifier()
+        assert not part.startswith("_")
+        assert not keyword.iskeyword(part)
+        check_ref(f"mcp.server.{part}")
+        if attribute_name(name) == name:
+            assert part == name
+
+
+@given(st.lists(st.sampled_from(["a-b", "a.b", "a_b", "a b", "A-b", "x"]), max_size=8))
+def test_the_order_of_a_servers_list_decides_nothing(names: list[str]) -> None:
+    assert ref_parts(names) == ref_parts(reversed(names))
+
+
+def test_an_exact_name_keeps_its_part_and_the_other_is_told_apart() -> None:
+    parts = ref_parts(["get-issue", "get_issue"])
+    assert parts["get_issue"] == "get_issue"
+    assert parts["get-issue"].startswith("get_issue_")
+
+
+def test_very_long_names_stay_apart_and_short_enough() -> None:
+    parts = ref_parts(["a" * 300 + "x", "a" * 300 + "y"])
+    assert len(set(parts.values())) == 2
+    assert all(len(part) <= 100 for part in parts.values())
