@@ -92,7 +92,7 @@ class Warm(msgspec.Struct, frozen=True, array_like=True, tag="warm"):
     """Touch what a program will touch; a program follows soon. No answer."""
 
     awake_ms: int = 0
-    """Afterwards do not sleep for this long: a program that comes meanwhile meets a running processor and hot caches."""
+    """Afterwards do not sleep for this long: a program that comes meanwhile meets a running processor and caches."""
 
 
 class Start(msgspec.Struct, frozen=True, array_like=True, tag="start"):

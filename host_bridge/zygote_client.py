@@ -21,6 +21,8 @@ FORKS_PER_ZYGOTE: Final = 1000
 """Guests of one zygote share a hash secret; a new one costs 0.2 s of one core, 0.2 ms a guest."""
 WARM_INTERVAL_SECONDS: Final = 0.02
 """How often the head guest is re-warmed: caches cool within tens of milliseconds."""
+AWAKE_MS: Final = 4
+"""How long a guest that expects its program keeps a processor awake: waking one costs more than a small program."""
 HOT_SECONDS: Final = 5.0
 """After the last program or `expect_program`, the head guest stays hot this long; an idle host costs nothing."""
 REFILL_DELAY_SECONDS: Final = 0.01
@@ -88,13 +90,13 @@ class GuestPool:
         return guest
 
     def expect_program(self) -> None:
-        """A program follows within milliseconds: the head guest warms now and stays hot for HOT_SECONDS."""
+        """A program follows within milliseconds: the head guest warms, waits awake, and stays hot for HOT_SECONDS."""
         if self._idle:
-            self._idle[0].warm()
+            self._idle[0].warm(AWAKE_MS)
         self._keep_hot()
 
     def _took(self, guest: Guest) -> None:
-        self._running = {other for other in self._running if not other.closed}
+        guest.on_close = self._running.discard
         self._running.add(guest)
         self._refill_wanted.set()
         self._keep_hot()
@@ -194,7 +196,7 @@ class GuestPool:
             zygote.hang_up()
         for zygote in list(self._zygotes):
             await zygote.wait_stopped()
-        for guest in (*self._idle, *self._running):  # after the waits: a refill may have ended during them
+        for guest in [*self._idle, *self._running]:  # after the waits: a refill may have ended during them
             guest.close_now()
 
 

@@ -9,6 +9,7 @@ import signal
 import socket
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -33,7 +34,6 @@ BOOTSTRAP: Final = (
     "import sys; sys.path.extend(sys.argv[2:]); from guest_api.inside.zygote import main; main(int(sys.argv[1]))"
 )
 """`-I -S` reads no environment, no user site and no .pth file, so the three places come as arguments."""
-_WARM_FRAME: Final = wire.encode(wire.Warm())
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +52,8 @@ class Guest:
         self.socket: trio.socket.SocketType = trio.socket.from_stdlib_socket(bridge)
         """The host's end of the bridge, a stream; Ready was consumed."""
         self.limits = limits
+        self.on_close: Callable[[Guest], object] | None = None
+        """Told once when its owner closes it."""
         self.exit: GuestExit | None = None
         """None while it runs."""
         self._zygote = zygote
@@ -88,10 +90,10 @@ class Guest:
                 return int(value) if int(value) > 0 else None
         return None
 
-    def warm(self) -> None:
-        """Let it touch what a program will touch; never waits, and a guest that does not read loses the hint."""
+    def warm(self, awake_ms: int = 0) -> None:
+        """Let it touch what a program will touch, and then stay awake; never waits, and a busy guest loses the hint."""
         try:
-            self._bridge.send(_WARM_FRAME)
+            self._bridge.send(wire.encode(wire.Warm(awake_ms)))
         except OSError:
             return
 
@@ -123,6 +125,8 @@ class Guest:
         if self._closed:
             return
         self._closed = True
+        if self.on_close is not None:
+            self.on_close(self)
         self.kill()
         self.socket.close()
         if self.exit is not None:
@@ -222,7 +226,7 @@ class ZygoteProcess:
             stdout=subprocess.DEVNULL,
             stderr=self._errors if self._errors is not None else subprocess.DEVNULL,
             pass_fds=[theirs.fileno()],
-            start_new_session=True,
+            process_group=0,  # out of reach of a terminal's Ctrl-C; a session of its own would be scheduled apart
         )
 
     async def start(self) -> None:

@@ -14,6 +14,8 @@ from guest_api import wire
 _RECEIVE_BYTES: Final = 64 * 1024
 _FLUSH_ABOVE_BYTES: Final = 64 * 1024
 """Queued frames are written at the latest when they reach this size, so a flood cannot fill the guest's memory."""
+_PREEMPTED_SECONDS: Final = 0.0002
+"""One turn of waiting takes 2 µs; a gap this long means that another process ran."""
 
 
 class ByteStream(Protocol):
@@ -72,7 +74,10 @@ class Channel:
                 return frames
 
     def wait_awake(self, seconds: float, interval_seconds: float, work: Callable[[], object]) -> None:
-        """Until the host has sent something, or `seconds` are over: ask again and again, and do `work` now and then."""
+        """Until the host has sent something, or `seconds` are over: ask again and again, and do `work` now and then.
+
+        It gives up at once where somebody else wanted the processor: then waiting awake only costs the turn.
+        """
         now = time.monotonic()
         end = now + seconds
         next_work = now + interval_seconds
@@ -80,10 +85,13 @@ class Channel:
             try:
                 count = self._stream.recv_into(self._scratch, 0, socket.MSG_DONTWAIT)
             except BlockingIOError:
-                now = time.monotonic()
+                before, now = now, time.monotonic()
+                if now - before > _PREEMPTED_SECONDS:
+                    return
                 if now >= next_work:
                     work()
-                    next_work = time.monotonic() + interval_seconds
+                    now = time.monotonic()
+                    next_work = now + interval_seconds
                 continue
             if count == 0:
                 os._exit(0)
