@@ -38,7 +38,7 @@ class LocalHost:
         model: Model | None = None,
         warn: Callable[[str], None] | None = None,
     ) -> None:
-        """`model`: the active one, without a word in the file; None: the one that the branch names, if it is known."""
+        """`model`: the active one, recorded with the next append; None: the one that the branch names, if known."""
         self.store = store
         self.on_level_changed: Callable[[LevelChanged], Awaitable[None]] | None = None
         """Told of each change before the setter returns, in order."""
@@ -46,7 +46,10 @@ class LocalHost:
         """Asked before each append."""
         self._catalog = catalog or ModelCatalog()
         self._warn = warn or _to_standard_error
-        self._model = model or self._model_on_branch()
+        self._recorded_model: str | None = None
+        """Key of the model that reopening the file at `_leaf` would give, whether the catalog has it or not."""
+        named = self._model_on_branch(warns=model is None)
+        self._model = model or named
         self._wish: Level | None = _wish_on_branch(self.branch(), self._catalog)
         """What is wished now, by whomever; None: nobody chose."""
         self._persons_wish = self._wish
@@ -107,7 +110,8 @@ class LocalHost:
         if model == self._model:
             return
         before = self.level
-        self.append("model_change", {"provider": model.provider, "modelId": model.id})
+        self._before_append()
+        self._write_model(model)
         self._model = model
         self._record()
         await self._tell(before, "model")
@@ -166,13 +170,21 @@ class LocalHost:
         fields: dict[str, Any] = {"thinkingLevel": self.level}
         if not self.level_is_set:
             fields[UNSET_FIELD] = True
+        self._write_model(self._model)
         self._write_due()
         self.store.append(LEVEL_CHANGE, fields)
 
     def _before_append(self) -> None:
+        """Bring the branch up to what is in force: model, what the controller has due, level."""
+        self._level_on_branch()
+        self._write_model(self._model)
         self._write_due()
         if self._level_on_branch() != self.level:
             self._record()
+
+    def _write_model(self, model: Model | None) -> None:
+        if model is not None and model.key != self._recorded_model:
+            self.store.append(MODEL_CHANGE, {"provider": model.provider, "modelId": model.id})
 
     def _write_due(self) -> None:
         due = self.due.take_due() if self.due is not None else None
@@ -189,7 +201,9 @@ class LocalHost:
         if entry.parent_id != self._leaf:
             return
         self._leaf = entry.id
-        if entry.type == LEVEL_CHANGE and is_level(entry.thinking_level):
+        if entry.type == MODEL_CHANGE:
+            self._recorded_model = f"{entry.get('provider')}/{entry.get('modelId')}"
+        elif entry.type == LEVEL_CHANGE and is_level(entry.thinking_level):
             self._recorded = self._effective(entry.thinking_level)
 
     def _level_on_branch(self) -> Level:
@@ -197,17 +211,20 @@ class LocalHost:
         if self.store.leaf_id != self._leaf:
             self._leaf = self.store.leaf_id
             self._recorded = self._effective(_wish_on_branch(self.branch(), self._catalog))
+            self._model_on_branch(warns=False)
         return self._recorded
 
-    def _model_on_branch(self) -> Model | None:
-        for entry in reversed(self.branch()):
-            if entry.type == MODEL_CHANGE:
-                provider, model_id = entry.get("provider"), entry.get("modelId")
-                model = self._catalog.get(str(provider), str(model_id))
-                if model is None:
-                    self._warn(f"model {provider}/{model_id} of this session is not configured; every level is listed")
-                return model
-        return None
+    def _model_on_branch(self, *, warns: bool) -> Model | None:
+        change = self.store.latest(MODEL_CHANGE)
+        if change is None:
+            self._recorded_model = None
+            return None
+        provider, model_id = str(change.get("provider")), str(change.get("modelId"))
+        self._recorded_model = f"{provider}/{model_id}"
+        model = self._catalog.get(provider, model_id)
+        if model is None and warns:
+            self._warn(f"model {self._recorded_model} of this session is not configured; every level is listed")
+        return model
 
 
 def _wish_on_branch(branch: Sequence[Entry], catalog: ModelCatalog) -> Level | None:

@@ -4,7 +4,7 @@ It knows no session and no level but the written ones. Unknown extra fields are 
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Final, Literal, TypeAlias, get_args
 
@@ -20,8 +20,11 @@ TURNS_MIN: Final = 1
 TURNS_MAX: Final = 20
 REASON_LIMIT_CHARACTERS: Final = 256
 """Unicode code points."""
-_NO_EXTRA: Final[Mapping[str, Any]] = MappingProxyType({})
 _KNOWN: Final = frozenset({"level", "baseline", "scope", "setAt", "remainingTurns", "reason", "requested"})
+
+
+def _nothing() -> Mapping[str, Any]:
+    return MappingProxyType({})
 
 
 class MalformedEntryError(ValueError):
@@ -44,7 +47,7 @@ class Override:
     reason: str | None = None
     requested: Level | None = None
     """What was asked for, where `level` differs: the wish that another model gets to fulfil."""
-    extra: Mapping[str, Any] = _NO_EXTRA
+    extra: Mapping[str, Any] = field(default_factory=_nothing, hash=False)
     """Fields of other writers, kept."""
 
     @property
@@ -107,10 +110,10 @@ def decode(data: object) -> Override | None:
     )
 
 
-def _level(record: Mapping[str, Any], field: str) -> Level:
-    value = record.get(field)
+def _level(record: Mapping[str, Any], name: str) -> Level:
+    value = record.get(name)
     if not is_level(value):
-        raise MalformedEntryError(f"override.{field}: got {shown(value)}, wanted one of {', '.join(LEVELS)}")
+        raise MalformedEntryError(f"override.{name}: got {shown(value)}, wanted one of {', '.join(LEVELS)}")
     return value
 
 

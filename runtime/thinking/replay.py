@@ -60,19 +60,16 @@ def _latest(branch: Sequence[Entry], end: int) -> int | None:
 def _changed_by_others(branch: Sequence[Entry], index: int, override: Override) -> bool:
     """Whether a level change after the entry is somebody else's.
 
-    Ours is the one right behind the entry, where the entry asked for a level that was not in force. One right behind
-    a model change belongs to that. Any other one to another level is foreign, even if the level came back later.
+    Every one to another level is, even if the level came back later; only one right behind a model change belongs to
+    that. Our own go to the entry's level, or are followed by an entry that says otherwise.
     Seed: thinking:owner:foreign-ends
     """
-    before = _last_level_change(branch, index)
-    applying = before is not None and before.thinking_level != override.level
     previous = branch[index]
     for position in range(index + 1, len(branch)):
         entry = branch[position]
-        if entry.type == LEVEL_CHANGE and entry.thinking_level != override.level:
-            ours = applying and position == index + 1
-            if not ours and previous.type != MODEL_CHANGE:
-                return True
+        changed = entry.type == LEVEL_CHANGE and entry.thinking_level != override.level
+        if changed and previous.type != MODEL_CHANGE:
+            return True
         previous = entry
     return False
 

@@ -93,14 +93,14 @@ class Session:
         return [entry.data["override"] for entry in self.store.branch() if entry.custom_type == "pi-fabric-thinking"]
 
     def kinds(self) -> list[str]:
-        """The branch in short: `override`, `null`, or the level of a change."""
+        """The branch in short: `override`, `null`, or the level of a change; model changes left out."""
         names = []
         for entry in self.store.branch():
             if entry.custom_type == "pi-fabric-thinking":
                 names.append("override" if entry.data["override"] else "null")
             elif entry.type == "thinking_level_change":
                 names.append(entry.thinking_level)
-            else:
+            elif entry.type != "model_change":
                 names.append(entry.type)
         return names
 

@@ -233,20 +233,22 @@ async def test_clamped_compares_the_request_with_what_the_host_applied():
     assert session.level == "medium"
 
 
-async def test_killed_between_the_hosts_clamp_and_the_second_entry_the_revert_is_still_pending(tmp_path):
+async def test_a_level_change_right_behind_an_entry_that_was_never_applied_is_a_persons(tmp_path):
+    """Killed between entry and level; then somebody chose a level with a program that knows nothing of overrides."""
     path = tmp_path / "s.jsonl"
     session = await started(path, model=FULL)
-    await session.person("low")
+    await session.person("medium")
     session.store.append_custom(
         "pi-fabric-thinking",
-        {"version": 1, "override": {"level": "xhigh", "baseline": "low", "scope": "turn", "setAt": 5}},
+        {"version": 1, "override": {"level": "high", "baseline": "medium", "scope": "turn", "setAt": 5}},
     )
-    session.store.append_thinking_level_change("high")
+    session.store.append_thinking_level_change("low")
     session.store.close()
-    session = await started(path, model=FULL, host_type=LoweringHost)
-    assert session.status["override"]["level"] == "high"
+    session = await started(path, model=FULL)
+    assert (session.level, "override" in session.status) == ("low", False)
     await session.end_run()
     assert session.level == "low"
+    assert session.kinds() == ["medium", "override", "low", "null"]
 
 
 async def test_a_foreign_change_that_is_older_than_a_set_does_not_end_it():
@@ -255,3 +257,48 @@ async def test_a_foreign_change_that_is_older_than_a_set_does_not_end_it():
     await session.person("low")
     await session.set("high")
     assert session.status["override"]["level"] == "high"
+
+
+async def test_a_model_chosen_at_the_start_is_recorded_with_the_next_entry_and_names_the_model_later(tmp_path):
+    path = tmp_path / "s.jsonl"
+    session = await started(path, model=FULL)
+    await session.person("xhigh")
+    session.store.close()
+    content = path.read_bytes()
+    session = await started(path, model=PLAIN)
+    assert session.level == "high"
+    assert path.read_bytes() == content
+    session.host.append_user_message("on")
+    session.store.close()
+    session = await started(path)
+    assert (session.host.model, session.level) == (PLAIN, "high")
+    await session.set_model(FULL)
+    assert session.level == "xhigh"
+
+
+async def test_an_override_survives_a_resume_under_another_model(tmp_path):
+    path = tmp_path / "s.jsonl"
+    session = await started(path, model=FULL)
+    await session.set("max", "turns", 2)
+    session.store.close()
+    session = await started(path, model=PLAIN)
+    assert session.status["override"]["level"] == session.level == "high"
+    await session.end_run()
+    session.store.close()
+    session = await started(path)
+    assert session.status["override"]["remainingTurns"] == 1
+    assert session.level == "high"
+    await session.end_run()
+    assert session.level == "medium"
+
+
+async def test_a_model_that_is_not_configured_is_named_once_and_every_level_is_listed(tmp_path):
+    path = tmp_path / "s.jsonl"
+    session = await started(path)
+    session.store.append_model_change("gone", "m1")
+    session.store.close()
+    session = await started(path)
+    assert session.host.model is None
+    assert len(session.status["available"]) == 7
+    assert len(session.warnings) == 1
+    assert "gone/m1" in session.warnings[0]

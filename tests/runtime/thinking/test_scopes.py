@@ -149,7 +149,7 @@ async def test_bounds_cap_a_set_and_the_request_is_compared_not_the_bounded_one(
 async def test_the_entry_holds_exactly_what_the_format_says(tmp_path):
     session = await started(tmp_path / "s.jsonl", model=PLAIN)
     await session.set("high", "turns", 2, reason="why")
-    line = json.loads((tmp_path / "s.jsonl").read_text().splitlines()[1])
+    line = json.loads((tmp_path / "s.jsonl").read_text().splitlines()[2])
     assert (line["type"], line["customType"]) == ("custom", "pi-fabric-thinking")
     assert line["data"] == {
         "version": 1,
