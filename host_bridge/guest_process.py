@@ -212,8 +212,9 @@ class _Run:
         poller = select.poll()
         poller.register(self._fd, select.POLLIN)
         self._poll = poller.poll
-        self._answered_inline = False
-        self._watched_since = 0.0
+        # A short program's first frame is its last: look for it as for the next call of a loop.
+        self._answered_inline = True
+        self._watched_since = time.perf_counter()
         self._watch_credit = _MOST_CREDIT / 2
         self._asking_count = 0
         self._asking_since = 0.0
@@ -291,9 +292,14 @@ class _Run:
         """Wait for the next frame in the kernel, at most a millisecond, before taking a turn of the event loop.
 
         A program that calls in a loop answers within 30 microseconds, and a turn of the loop costs as much again.
-        Never for longer than `BUSY_SECONDS` without a turn, never while another program runs.
+        Never for longer than `BUSY_SECONDS` without a turn, never while another program or a waiting call runs.
         """
-        if self._watch_credit <= 0 or _active_runs != 1 or time.perf_counter() - self._watched_since > BUSY_SECONDS:
+        if (
+            self._watch_credit <= 0
+            or self._running
+            or _active_runs != 1
+            or time.perf_counter() - self._watched_since > BUSY_SECONDS
+        ):
             self._watch_credit += _REGAINED_CREDIT
             return None
         if self._poll(1):

@@ -63,7 +63,7 @@ class RunDisplay:
         mark = "[green]✓[/green]" if record.ok else "[red]✗[/red]"
         arguments = "" if record.args_preview in ("", "{}") else f" {escape(_shorten(record.args_preview))}"
         line = f"  {mark} {escape(record.ref)}[dim]{arguments}[/dim]  {record.ms:.1f} ms"
-        if record.approver == "person":
+        if record.approver == "person" and record.decision == "approved":
             line += " [dim](you allowed it)[/dim]"
         if record.error is not None:
             line += f"\n      [red]{escape(record.error.message.splitlines()[0])}[/red]"
