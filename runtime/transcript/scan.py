@@ -45,6 +45,7 @@ _first_byte: Final = itemgetter(0)
 _last_byte: Final = itemgetter(-1)
 _OPEN: Final = set(b"{")
 _CLOSE: Final = set(b"}")
+_JSON_BEGINS: Final = [bytes([byte]) for byte in b'{["tfn-0123456789']
 BLOCK_BYTES: Final = 512 * 1024
 """Bytes of a block: its lines and what is decoded of them stay in the processor's cache."""
 
@@ -177,6 +178,8 @@ class _Reader:
 
     def _take_first(self, line: bytes) -> None:
         try:
+            if line.lstrip()[:1] not in _JSON_BEGINS:
+                raise ValueError("no JSON begins so")  # a long log is refused without trying each of its lines
             value = strict_json.decode(line)
         except ValueError:
             self._skip("nul" if b"\0" in line else "malformed", "no JSON before the header; skipped")

@@ -481,6 +481,10 @@ class Branch(Sequence[Entry]):
         """The ids, without reading a line."""
         return self._store.tree.ids(self._nodes)
 
+    def positions(self, type: str, custom_type: str | None = None) -> list[int]:  # noqa: A002
+        """Where entries of a kind stand in this order, first to last, without reading a line."""
+        return self._store.tree.positions(self._nodes, type, custom_type)
+
     def __len__(self) -> int:
         return len(self._nodes)
 

@@ -243,6 +243,16 @@ class Tree:
         kinds = self._kinds
         return next((above for above in self.ancestors(node) if kinds[above] in wanted), None)
 
+    def positions(self, nodes: Sequence[int], type_: str, custom_type: str | None = None) -> list[int]:
+        """Where in `nodes` entries of a kind stand; no line is read. `custom_type` None: any."""
+        wanted = {
+            code
+            for (kind, custom), code in self._kind_codes.items()
+            if kind == type_ and (custom_type is None or custom == custom_type)
+        }
+        kinds = self._kinds
+        return [index for index, node in enumerate(nodes) if kinds[node] in wanted] if wanted else []
+
     def of_type(self, type_: str) -> list[int]:
         """Every node of a type, in order of first appearance."""
         wanted = {code for (kind, _), code in self._kind_codes.items() if kind == type_}

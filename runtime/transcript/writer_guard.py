@@ -59,16 +59,13 @@ class WriterGuard:
         lock_path = lock_path_of(session_path)
         fd = os.open(lock_path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            try:
-                owner = _owner_in(fd)
-            finally:
-                os.close(fd)
-            raise SessionOwnedError(session_path, owner) from None
+            holder = _lock(fd)
         except BaseException:
             os.close(fd)
             raise
+        if holder is not None:
+            os.close(fd)
+            raise SessionOwnedError(session_path, holder)
         guard = cls(lock_path, fd)
         owner = Owner(command=_command(), pid=os.getpid(), host=gethostname(), since=now_timestamp())
         os.ftruncate(fd, 0)
@@ -120,6 +117,34 @@ def owner_of(session_path: Path) -> Owner | None:
         return None
     finally:
         os.close(fd)
+
+
+def _lock(fd: int) -> Owner | None:
+    """Lock at once, or return who holds it."""
+    deadline = time.monotonic() + _OWNER_WAIT_SECONDS
+    while True:
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            owner = _owner_in(fd)
+            # A dead owner's last fork may not have run its first instruction yet, which closes its copy of the lock.
+            if _is_alive(owner) or time.monotonic() > deadline:
+                return owner
+            time.sleep(0.001)
+        else:
+            return None
+
+
+def _is_alive(owner: Owner) -> bool:
+    if owner.pid is None or owner.host != gethostname():
+        return True
+    try:
+        os.kill(owner.pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
 
 
 def _owner_in(fd: int) -> Owner:

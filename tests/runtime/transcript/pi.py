@@ -21,6 +21,9 @@ def read_with_pi(*files: Path) -> list[dict]:
     """What Pi makes of these files; hand it copies."""
     script = Path(__file__).with_name("pi_reads.mjs")
     done = subprocess.run(
-        [NODE, str(script), PI, *map(str, files)], capture_output=True, check=True, env={**os.environ, "PI_OFFLINE": "1"}
+        [NODE, str(script), PI, *map(str, files)],
+        capture_output=True,
+        check=True,
+        env={**os.environ, "PI_OFFLINE": "1"},
     )
     return [json.loads(line) for line in done.stdout.splitlines()]

@@ -281,7 +281,8 @@ def test_a_deleted_file_is_noticed(path):
 def test_threads_that_append_at_once_make_one_chain_of_whole_lines(path):
     with TranscriptStore.create(path) as store:
         threads = [
-            threading.Thread(target=lambda: [store.append_custom("t", "x" * 200_000) for _ in range(5)]) for _ in range(8)
+            threading.Thread(target=lambda: [store.append_custom("t", "x" * 200_000) for _ in range(5)])
+            for _ in range(8)
         ]
         for thread in threads:
             thread.start()

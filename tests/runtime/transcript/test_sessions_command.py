@@ -1,0 +1,132 @@
+"""`pi-fabric sessions`: exit statuses, JSON shapes, and a tree a person can read."""
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from runtime.cli import cli
+from runtime.transcript.store import TranscriptStore
+from tests.runtime.transcript.lines import HEADER, line, session
+
+GOLDEN = Path(__file__).parents[2] / "data" / "pi-sessions"
+
+
+def run(*words: object):
+    return CliRunner().invoke(cli, ["sessions", *map(str, words)])
+
+
+def test_show_json_has_leaf_and_branch_root_first():
+    expected = json.loads((GOLDEN / "expected.json").read_text())["files"]
+    for name, values in expected.items():
+        done = run("show", GOLDEN / name, "--json")
+        shown = json.loads(done.stdout)
+        assert done.exit_code == 0
+        assert (shown["leaf"], shown["branch"]) == (values["leaf"], values["branch"])
+
+
+def test_check_exits_0_1_or_2_and_every_finding_has_its_line(tmp_path):
+    good = session(tmp_path / "good.jsonl", line("a"))
+    bad = session(tmp_path / "bad.jsonl", line("a"), b"{broken\n", line("o", "gone"), b'{"torn')
+    log = tmp_path / "log.txt"
+    log.write_text("just a log\n")
+    before = bad.read_bytes()
+    assert run("check", good, "--json").exit_code == 0
+    assert json.loads(run("check", good, "--json").stdout)["findings"] == []
+    done = run("check", bad, "--json")
+    assert done.exit_code == 1
+    report = json.loads(done.stdout)
+    assert [(finding["line"], finding["kind"]) for finding in report["findings"]] == [
+        (3, "malformed"),
+        (4, "orphan"),
+        (5, "torn"),
+    ]
+    assert report["skipped"] == [3, 5]
+    plain = run("check", bad)
+    assert plain.exit_code == 1
+    assert "line 4: orphan" in plain.stdout
+    for refused in (log, tmp_path / "nowhere.jsonl", tmp_path):
+        for command in ("check", "show", "tree"):
+            assert run(command, refused).exit_code == 2
+    assert bad.read_bytes() == before
+    assert not list(tmp_path.glob("*.lock"))
+
+
+def test_the_tree_shows_branches_leaf_overrides_hints_and_the_calls_of_runs(tmp_path):
+    path = tmp_path / "s.jsonl"
+    with TranscriptStore.create(path) as store:
+        first = store.append_message({"role": "user", "content": "do it\x1b[31m"})
+        override = {
+            "level": "high",
+            "baseline": "low",
+            "scope": "turns",
+            "setAt": 1,
+            "remainingTurns": 2,
+            "reason": "proof",
+        }
+        store.append_custom("pi-fabric-thinking", {"version": 1, "override": override})
+        store.append_custom_message(
+            "pi-fabric-capability", "weather", display=False, details={"matches": [{"namespace": "mcp:w"}]}
+        )
+        calls = [
+            {"ref": "thinking.set", "ok": True, "would_block": True},
+            {"ref": "pi.bash", "error": {"kind": "denied"}},
+        ]
+        store.append_custom("pi-fabric-run", {"ok": True, "calls": calls})
+        store.navigate(first.id)
+        store.append_custom("pi-fabric-thinking", {"version": 1, "override": None})
+        last = store.append_label(first.id, "start")
+    text = run("tree", path).stdout
+    assert "override high, scope turns, 2 turns left, baseline low, reason 'proof'" in text
+    assert "hint (mcp:w): weather" in text
+    assert "call thinking.set: ok  (schema audit: would block)" in text
+    assert "call pi.bash: denied" in text
+    assert "override ends" in text
+    assert "[start]" in text
+    assert "\x1b" not in text
+    leaf = next(row for row in text.splitlines() if "<- leaf" in row)
+    assert leaf.startswith("*")
+    assert last.id in leaf
+    assert len([row for row in text.splitlines() if row.startswith("*")]) == 3
+    nodes = json.loads(run("tree", path, "--json").stdout)["nodes"]
+    assert len(nodes) == 6
+
+
+def test_a_deep_session_is_shown_without_depth_on_the_screen_or_the_stack(tmp_path):
+    lines = [line(f"n{n}", f"n{n - 1}" if n else None) for n in range(5_000)]
+    done = run("tree", session(tmp_path / "s.jsonl", *lines))
+    assert done.exit_code == 0
+    assert max(map(len, done.stdout.splitlines())) < 80
+
+
+def test_list_shows_damaged_files_beside_the_others(tmp_path):
+    session(tmp_path / "good.jsonl", line("a"))
+    (tmp_path / "bad.jsonl").write_bytes(b"no session")
+    done = run("list", tmp_path)
+    assert done.exit_code == 0
+    assert "bad.jsonl  damaged: " in done.stdout
+    rows = json.loads(run("list", tmp_path, "--json").stdout)["sessions"]
+    assert {Path(row["path"]).name: bool(row["damaged"]) for row in rows} == {"good.jsonl": False, "bad.jsonl": True}
+    assert "no sessions" in run("list", tmp_path / "nowhere").stdout
+
+
+def test_migrate_writes_beside_the_old_file_and_replaces_nothing(tmp_path):
+    old = session(
+        tmp_path / "old.jsonl",
+        b'{"type":"message","message":{"role":"user","content":"x"}}\n',
+        header=HEADER.replace(b',"version":3', b""),
+    )
+    before = old.read_bytes()
+    done = run("migrate", old)
+    assert done.exit_code == 0
+    assert done.stdout.strip() == str(tmp_path / "old.v3.jsonl")
+    assert run("check", tmp_path / "old.v3.jsonl").exit_code == 0
+    assert run("migrate", old).exit_code == 2
+    assert run("migrate", tmp_path / "old.v3.jsonl").exit_code == 2
+    assert old.read_bytes() == before
+
+
+@pytest.mark.parametrize("command", ["list", "show", "tree", "check", "migrate"])
+def test_each_help_page_has_an_example(command):
+    assert f"pi-fabric sessions {command}" in run(command, "--help").stdout
