@@ -38,6 +38,9 @@ def to_wire(value: object, path: str = "$") -> object:
 
     Raises: ValueRefusedError: names the first place that cannot cross.
     """
+    # Most calls carry a flat dict of plain scalars: no copy and no paths for those.
+    if type(value) is dict and all(type(key) is str and key.isascii() and _is_plain(value[key]) for key in value):
+        return value
     return _convert(value, path, 0, set())
 
 
@@ -58,6 +61,13 @@ def read_extension(code: int, data: memoryview) -> int:
     if code != INTEGER_EXTENSION_CODE or len(data) > MAX_INTEGER_BITS // 8 + 1:
         raise ValueError(f"unknown extension {code} of {len(data)} bytes")
     return int.from_bytes(data, "big", signed=True)
+
+
+def _is_plain(value: object) -> bool:
+    kind = type(value)
+    if kind is int:
+        return _INT64_MIN <= value <= _UINT64_MAX  # type: ignore[operator]
+    return value.isascii() if kind is str else kind is bool or value is None  # type: ignore[attr-defined]
 
 
 def _convert(value: object, path: str, depth: int, above: set[int]) -> object:
