@@ -12,7 +12,7 @@ from typing import Any, Protocol
 from guest_api.levels import DEFAULT_LEVEL, Level, is_level
 from runtime.events import LevelChanged
 from runtime.models import Model, ModelCatalog, clamp_to_model
-from runtime.thinking.replay import LEVEL_CHANGE, MODEL_CHANGE, UNSET_FIELD
+from runtime.thinking.replay import LEVEL_CHANGE, MODEL_CHANGE, UNSET_FIELD, positions
 from runtime.transcript.entries import Entry
 from runtime.transcript.store import TranscriptStore
 
@@ -236,9 +236,9 @@ def _wish_on_branch(branch: Sequence[Entry], catalog: ModelCatalog) -> Level | N
     """
     behind_models: list[tuple[Entry, Level]] = []
     wish: Level | None = None
-    for index in range(len(branch) - 1, -1, -1):
+    for index in reversed(positions(branch, LEVEL_CHANGE)):
         entry = branch[index]
-        if entry.type != LEVEL_CHANGE or not is_level(entry.thinking_level):
+        if not is_level(entry.thinking_level):
             continue
         if index and branch[index - 1].type == MODEL_CHANGE:
             behind_models.append((branch[index - 1], entry.thinking_level))

@@ -3,13 +3,14 @@
 Only the latest entry counts. A malformed one is an end, never a reason to look for an older one.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from runtime.thinking.entry import ENTRY_TYPE, MalformedEntryError, Override, decode
 from runtime.thinking.override import Active, State
 from runtime.transcript.entries import Entry
+from runtime.transcript.store import Branch
 
 LEVEL_CHANGE: Final = "thinking_level_change"
 MODEL_CHANGE: Final = "model_change"
@@ -34,53 +35,53 @@ def replay(branch: Sequence[Entry]) -> Replayed:
 
     Seed: thinking:persist:replay-latest, thinking:persist:malformed-never-revives
     """
-    index = _latest(branch, len(branch))
-    if index is None:
+    own = positions(branch, "custom", ENTRY_TYPE)
+    if not own:
         return Replayed(None)
-    entry = branch[index]
+    entry = branch[own[-1]]
     try:
         override = decode(entry.data)
     except MalformedEntryError as error:
         return Replayed(None, malformed=str(error), entry_id=entry.id)
     if override is None:
         return Replayed(None, entry_id=entry.id)
-    if _changed_by_others(branch, index, override):
+    changes = positions(branch, LEVEL_CHANGE)
+    if _changed_by_others(branch, [index for index in changes if index > own[-1]], override):
         return Replayed(None, entry_id=entry.id, foreign=True)
-    return Replayed(Active(override, _baseline_is_unset(branch, index)), entry_id=entry.id)
+    return Replayed(Active(override, _baseline_is_unset(branch, own, changes)), entry_id=entry.id)
 
 
-def _latest(branch: Sequence[Entry], end: int) -> int | None:
-    """Where the last thinking entry before `end` stands."""
-    for index in range(end - 1, -1, -1):
-        if branch[index].type == "custom" and branch[index].custom_type == ENTRY_TYPE:
-            return index
-    return None
+def positions(branch: Sequence[Entry], kind: str, custom_type: str | None = None) -> list[int]:
+    """Where entries of a kind stand on the branch; a branch of the store answers without reading a line."""
+    if isinstance(branch, Branch):
+        return branch.positions(kind, custom_type)
+    return [
+        index
+        for index, entry in enumerate(branch)
+        if entry.type == kind and (custom_type is None or entry.custom_type == custom_type)
+    ]
 
 
-def _changed_by_others(branch: Sequence[Entry], index: int, override: Override) -> bool:
+def _changed_by_others(branch: Sequence[Entry], later_changes: list[int], override: Override) -> bool:
     """Whether a level change after the entry is somebody else's.
 
     Every one to another level is, even if the level came back later; only one right behind a model change belongs to
     that. Our own go to the entry's level, or are followed by an entry that says otherwise.
     Seed: thinking:owner:foreign-ends
     """
-    previous = branch[index]
-    for position in range(index + 1, len(branch)):
-        entry = branch[position]
-        changed = entry.type == LEVEL_CHANGE and entry.thinking_level != override.level
-        if changed and previous.type != MODEL_CHANGE:
-            return True
-        previous = entry
-    return False
+    return any(
+        branch[index].thinking_level != override.level and branch[index - 1].type != MODEL_CHANGE
+        for index in later_changes
+    )
 
 
-def _baseline_is_unset(branch: Sequence[Entry], index: int) -> bool:
-    """Whether nobody had chosen a level when the first of these overrides began."""
-    first = index
-    while (earlier := _latest(branch, first)) is not None and _is_live(branch[earlier]):
-        first = earlier
-    change = _last_level_change(branch, first)
-    return change is None or change.get(UNSET_FIELD) is True
+def _baseline_is_unset(branch: Sequence[Entry], own: list[int], changes: list[int]) -> bool:
+    """Whether nobody had chosen a level when the first of the overrides that follow on each other began."""
+    first = len(own) - 1
+    while first > 0 and _is_live(branch[own[first - 1]]):
+        first -= 1
+    before = [index for index in changes if index < own[first]]
+    return not before or branch[before[-1]].get(UNSET_FIELD) is True
 
 
 def _is_live(entry: Entry) -> bool:
@@ -88,13 +89,3 @@ def _is_live(entry: Entry) -> bool:
         return decode(entry.data) is not None
     except MalformedEntryError:
         return False
-
-
-def _last_level_change(branch: Sequence[Entry], end: int) -> Entry | None:
-    return next(_level_changes_backwards(branch, end), None)
-
-
-def _level_changes_backwards(branch: Sequence[Entry], end: int) -> Iterator[Entry]:
-    for index in range(end - 1, -1, -1):
-        if branch[index].type == LEVEL_CHANGE:
-            yield branch[index]
