@@ -45,6 +45,13 @@ _JOINED: Final = frozenset({"approvals.rules"})
 """Lists that add up: a project's rules never remove the person's, and deny wins in any order."""
 _MERGED_BY_NAME: Final = frozenset({"mcpServers", "agents.aliases", "models.providers"})
 """Named things: the project's entry replaces the person's of the same name as a whole."""
+_PERSONAL: Final[Mapping[str, Any]] = {
+    "managed": False,
+    "executor.isolation": "strict",
+    "tools.outsideProject": False,
+    "agents.delegation": {},
+}
+"""Keys that a project's file may not move, with the value that it may repeat."""
 
 
 class ConfigError(ValueError):
@@ -191,14 +198,19 @@ def _read(path: Path) -> JsonObject | None:
 
 def _refuse_personal_keys(path: Path, project: JsonObject) -> None:
     """What a project may not decide for the person, trusted or not."""
-    if project.get("managed") not in (None, False):
-        raise ConfigError(str(path), "managed: counts only in the global file", key="managed")
-    agents = project.get("agents")
-    if isinstance(agents, dict) and agents.get("delegation"):
-        raise ConfigError(str(path), "agents.delegation: counts only in the global file", key="agents.delegation")
+    for key, harmless in _PERSONAL.items():
+        value: Any = project
+        for name in key.split("."):
+            value = value.get(name, harmless) if isinstance(value, dict) else harmless
+        if value != harmless:
+            raise ConfigError(
+                str(path), f"{key}: got {shown(value)}; this counts only in the global file or in --config", key=key
+            )
 
 
 def _merge(below: Any, above: Any, key: str) -> Any:
+    if key == "managed":
+        return below is True or above
     if key in _JOINED and isinstance(below, list) and isinstance(above, list):
         return [*below, *above]
     if not isinstance(below, dict) or not isinstance(above, dict) or key in _REPLACED_WHOLE:
