@@ -135,7 +135,14 @@ def _open_to_write(project: Project, path: str) -> tuple[int, bool]:
     try:
         handle = project.open_file(path, os.O_WRONLY)
     except FileNotFoundError:
-        return project.open_file(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL), True
+        handle = project.open_file(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
+        made = Path(f"/proc/self/fd/{handle}").readlink()
+        if str(made) in _protected(project):
+            # A folder above was exchanged between the check by path and the creation.
+            made.unlink()
+            os.close(handle)
+            raise _protected_error(path) from None
+        return handle, True
     try:
         _refuse_protected(project, path, handle)
     except BaseException:
@@ -146,7 +153,7 @@ def _open_to_write(project: Project, path: str) -> tuple[int, bool]:
 
 def _refuse_protected(project: Project, path: str, handle: int | None = None) -> None:
     """Refuse the files that decide over programs, under any of their names: by path, and by what was opened."""
-    protected = [os.path.realpath(project.root / name) for name in PROTECTED]
+    protected = _protected(project)
     found = os.path.realpath(project.root / project.relative(path))
     same = False
     if handle is not None:
@@ -156,7 +163,15 @@ def _refuse_protected(project: Project, path: str, handle: int | None = None) ->
                 there = Path(name).stat()
                 same = same or (there.st_dev, there.st_ino) == (opened.st_dev, opened.st_ino)
     if same or found in protected:
-        raise HandlerError(f"{path} decides what programs may do; only a person changes it", "denied")
+        raise _protected_error(path)
+
+
+def _protected(project: Project) -> list[str]:
+    return [os.path.realpath(project.root / name) for name in PROTECTED]
+
+
+def _protected_error(path: str) -> HandlerError:
+    return HandlerError(f"{path} decides what programs may do; only a person changes it", "denied")
 
 
 def _lines(file: Any, path: str, offset: int, limit: int | None) -> bytes:
