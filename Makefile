@@ -23,7 +23,7 @@ $(VENV)/.bench: $(VENV)/.dev
 	@touch $@
 
 run: $(VENV)/.core  ## the main example, end to end
-	$(BIN)/pi-fabric run examples/adaptive_thinking.py --allow write
+	$(BIN)/pi-fabric run examples/adaptive_thinking.py --allow write --progress
 
 test: $(VENV)/.dev  ## every test, at most six minutes on two cores
 	$(BIN)/python -m pytest -m "not soak"
