@@ -14,7 +14,9 @@ import msgspec
 
 from child_agents.inherited_bounds import InheritedBoundsError, inherited_bounds
 from guest_api.bounds import UNBOUNDED, Bounds, BoundsError, inherit, parse_bounds, shown
+from host_bridge.approvals import rule_problem
 from host_bridge.argument_errors import closest, wanted
+from host_bridge.mcp.settings import McpSettingsError, ServerSettings, server_settings
 from runtime import jsonc
 from runtime.config_sections import (
     AgentsSection,
@@ -23,7 +25,6 @@ from runtime.config_sections import (
     ExecutorSection,
     FileShape,
     JsonObject,
-    McpServer,
     ModelsSection,
     SchemaSection,
     SessionSection,
@@ -77,7 +78,7 @@ class Config:
     capture: CaptureSection
     agents: AgentsSection
     models: ModelsSection
-    mcp_servers: Mapping[str, McpServer]
+    mcp_servers: Mapping[str, ServerSettings]
     executor: ExecutorSection
     session: SessionSection
     tools: ToolsSection
@@ -231,9 +232,15 @@ def _check(where: str, value: JsonObject) -> FileShape:
     """
     _check_object(where, FileShape, value, "")
     shape: FileShape = msgspec.convert(value, FileShape, strict=True)
+    for index, rule in enumerate(shape.approvals.rules):
+        problem = rule_problem(rule.ref, rule.action)
+        if problem is not None:
+            raise ConfigError(where, f"approvals.rules[{index}]: {problem}", key=f"approvals.rules[{index}]")
     for name, server in shape.mcp_servers.items():
-        if (server.command is None) == (server.url is None):
-            raise ConfigError(where, f"mcpServers.{name}: wanted either a command or a url", key=f"mcpServers.{name}")
+        try:
+            server_settings(name, server)
+        except McpSettingsError as error:
+            raise ConfigError(where, str(error), key=f"mcpServers.{name}") from None
     return shape
 
 

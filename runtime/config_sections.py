@@ -10,6 +10,7 @@ import msgspec
 
 from guest_api.bounds import UNBOUNDED, Bounds
 from guest_api.levels import Level
+from host_bridge.mcp.settings import ServerSettings
 
 ApprovalMode: TypeAlias = Literal["allow", "ask", "deny", "auto"]
 Positive: TypeAlias = Annotated[int, msgspec.Meta(ge=1)]
@@ -135,32 +136,6 @@ class ModelsSection(Section, frozen=True):
     providers: dict[str, ProviderEntry] = {}
 
 
-class McpServer(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """One of `mcpServers`, in the usual shape; either a command (stdio) or a url (streamable HTTP)."""
-
-    command: str | None = None
-    args: list[str] = []
-    env: dict[str, str] = {}
-    """The only variables the server receives beyond PATH, HOME and locale."""
-    cwd: str | None = None
-    url: str | None = None
-    headers: dict[str, str] = {}
-    type: str | None = None
-    timeout_ms: Positive = 60_000
-    """The deadline of one call; it does not depend on the server."""
-    start_timeout_ms: Positive = 30_000
-    """From the start of the server to its list of tools."""
-    max_result_bytes: Positive = 32 * MIB
-    """The most that one answer of the server may weigh; more is refused while it arrives."""
-    trust_annotations: bool = False
-    """Whether the server's own word (`readOnlyHint` …) may lower a tool's risk class."""
-    disabled: bool = False
-    risk: Literal["read", "write", "execute", "network", "agent"] | None = None
-    """The risk class of all of its tools; null: as the source decides."""
-    risks: dict[str, Literal["read", "write", "execute", "network", "agent"]] = {}
-    """Tool name to risk class, for single tools."""
-
-
 class ExecutorSection(Section, frozen=True):
     """`executor`: the limits of one run."""
 
@@ -189,12 +164,10 @@ class SessionSection(Section, frozen=True):
 
 
 class ToolsSection(Section, frozen=True):
-    """`tools`: results of every source."""
+    """`tools`: our own `pi.*` tools."""
 
-    result_limit_bytes: Annotated[int, msgspec.Meta(ge=1024)] = 50 * KIB
-    """What is shown of one result; a program gets it whole, and what is cut off lies in a private file."""
     outside_project: bool = False
-    """Whether `pi.*` file tools may leave the project's folder."""
+    """Whether file tools may leave the project's folder; counts only in the person's own file."""
 
 
 class TelemetrySection(Section, frozen=True):
@@ -212,7 +185,7 @@ class FileShape(Section, frozen=True):
     capture: CaptureSection = CaptureSection()
     agents: AgentsSection = AgentsSection()
     models: ModelsSection = ModelsSection()
-    mcp_servers: dict[str, McpServer] = {}
+    mcp_servers: dict[str, ServerSettings] = {}
     executor: ExecutorSection = ExecutorSection()
     session: SessionSection = SessionSection()
     tools: ToolsSection = ToolsSection()
