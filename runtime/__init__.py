@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from host_bridge.actions import action
     from host_bridge.approval_prompt import Answer, ApprovalRequest
     from runtime.config import Config, ConfigError, load_config
+    from runtime.extensions import tool
     from runtime.host import Host, open_host
     from runtime.run_result import RunResult
 
@@ -24,6 +25,7 @@ _HOMES = {
     "action": "host_bridge.actions",
     "load_config": "runtime.config",
     "open_host": "runtime.host",
+    "tool": "runtime.extensions",
 }
 
 __all__ = [
@@ -36,6 +38,7 @@ __all__ = [
     "action",
     "load_config",
     "open_host",
+    "tool",
 ]
 
 

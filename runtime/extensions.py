@@ -56,7 +56,7 @@ class ToolFunction:
         if self.risk not in RISKS:
             raise InvalidRefError(ref, f"risk {self.risk!r} is none of {', '.join(RISKS)}")
         is_async = inspect.iscoroutinefunction(inspect.unwrap(self.function))
-        return action(
+        made = action(
             self.function,
             ref=ref,
             risk=self.risk,
@@ -67,6 +67,9 @@ class ToolFunction:
             timeout_seconds=self.timeout_seconds,
             namespace=f"extension:{self.extension or extension or self.name}",
         )
+        if made.parameters is not None and made.descriptor.input_schema is None:
+            raise TypeError(f"{ref}: a parameter is annotated with a type that JSON cannot give")
+        return made
 
 
 @overload
