@@ -290,8 +290,7 @@ class Supervisor:
 
     async def _child(self, run: Run) -> None:
         run.started_seconds = trio.current_time()
-        launcher = await self._live_launcher()
-        worker = await launcher.start_worker(run.id)
+        worker = await self._start_worker(run)
         run.worker = Channel(worker.channel, FROM_WORKER)
         run.control = Channel(worker.control, FROM_CHILD)
         try:
@@ -317,6 +316,18 @@ class Supervisor:
             run.worker.close()
         if run.control is not None:
             run.control.close()
+
+    async def _start_worker(self, run: Run) -> Worker:
+        """A worker; a launcher that turns out to be lost is replaced once.
+
+        Raises: LauncherLostError
+        """
+        launcher = await self._live_launcher()
+        try:
+            return await launcher.start_worker(run.id)
+        except LauncherLostError:
+            launcher = await self._live_launcher()
+            return await launcher.start_worker(run.id)
 
     async def _live_launcher(self) -> Launcher:
         """Guardian and template, started at the first child and again after they were lost.

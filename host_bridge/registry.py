@@ -61,10 +61,27 @@ class UnknownActionError(HandlerError):
         super().__init__(f"unknown action {ref!r:.300}{hint}", "rejected", {"suggestions": list(suggestions)})
 
 
+class NotGivenError(UnknownActionError):
+    """The ref is not among the tools that this host was given by its parent."""
+
+    def __init__(self, ref: str) -> None:
+        super().__init__(ref, ())
+        self.message = f"{ref!r:.300} is not among the tools that this agent was given"
+        self.kind = "denied"
+
+
+def _everything(ref: str) -> bool:
+    """A host that nobody limited."""
+    del ref
+    return True
+
+
 class Registry:
     """The actions of one host. Sources are replaced whole and independently of each other."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, may_use: Callable[[str], bool] = _everything) -> None:
+        """`may_use`: what a parent gave this host; every other ref is refused, and listed nowhere."""
+        self._may_use = may_use
         self._sources: dict[str, _Source] = {}
         self._actions: dict[str, Action] = {}
         self._listeners: list[Callable[[str], None]] = []
@@ -93,7 +110,9 @@ class Registry:
         all_roots = frozenset(roots) | {ref.partition(".")[0] for ref in added}
         if stolen := sorted(root for root in all_roots if root in HOST_ROOTS and root != name):
             raise RefTakenError(stolen[0], name, stolen[0])
-        self._sources[name] = _Source(added, all_roots, resolver)
+        self._sources[name] = _Source(
+            {ref: action for ref, action in added.items() if self._may_use(ref)}, all_roots, resolver
+        )
         self._changed(name)
 
     def remove_source(self, name: str) -> None:
@@ -117,7 +136,7 @@ class Registry:
 
     def may_resolve(self, ref: str) -> bool:
         """Whether some source would have to be asked (`resolve`) before this ref is called unknown."""
-        return bool(self._resolvers(ref))
+        return self._may_use(ref) and bool(self._resolvers(ref))
 
     async def resolve(self, ref: str) -> Action:
         """The action of this ref, asking lazily started sources.
@@ -127,6 +146,8 @@ class Registry:
         action = self._actions.get(ref)
         if action is not None:
             return action
+        if not self._may_use(ref):
+            raise NotGivenError(ref)
         for resolver in self._resolvers(ref):
             found = await resolver(ref)
             if found is not None and found.descriptor.ref == ref:
@@ -137,6 +158,8 @@ class Registry:
 
     def unknown(self, ref: str) -> UnknownActionError:
         """The error for a ref that nobody has, with the closest refs that exist."""
+        if not self._may_use(ref):
+            return NotGivenError(ref)
         return UnknownActionError(ref, self.suggest(ref))
 
     def suggest(self, ref: str) -> tuple[str, ...]:

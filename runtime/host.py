@@ -12,6 +12,7 @@ from typing import Any, Final
 
 import trio
 
+from child_agents.supervisor import Watcher
 from guest_api.levels import Level
 from host_bridge.admission import Admission
 from host_bridge.approval_prompt import Answer, ApprovalRequest, Approver, Classifier
@@ -25,6 +26,9 @@ from host_bridge.registry import Registry
 from host_bridge.zygote_client import GuestPool, open_guest_pool
 from runtime.advisor.service import AdvisorService
 from runtime.advisor.settings import AdvisorySettings
+from runtime.agent_actions import agent_actions
+from runtime.agent_service import AgentHost, AgentService, delivered_in, inherited_policy
+from runtime.child_host import ChildHost, ParentObserver
 from runtime.config import Config, embedded_defaults, parse_config
 from runtime.extensions import ToolFunction
 from runtime.hosts.local import LocalHost
@@ -47,7 +51,14 @@ class Host:
     """One open host: a session, its tools, and the programs that run on it. Made by `open_host`."""
 
     def __init__(
-        self, *, config: Config, registry: Registry, context: RunContext, services_nursery: trio.Nursery
+        self,
+        *,
+        config: Config,
+        registry: Registry,
+        context: RunContext,
+        services_nursery: trio.Nursery,
+        agents: AgentService,
+        parent: ParentObserver | None = None,
     ) -> None:
         self.config = config
         self.registry = registry
@@ -55,6 +66,10 @@ class Host:
         self.admission: Admission = context.admission
         self.limits = run_limits(config)
         """Of every run that is not given its own."""
+        self.agents = agents
+        """The children of this host."""
+        self._parent = parent
+        self._is_ending = False
         self._context = context
         self._services_nursery = services_nursery
         self._pool: GuestPool | None = None
@@ -81,18 +96,28 @@ class Host:
         Raises: IsolationUnavailableError: no guest may be started here. ValueRefusedError: `input` is no JSON value.
         """
         pool = await self._open_pool()
-        run = ProgramRun(self._context, observer)
+        run = ProgramRun(self._context, observer, self._parent)
         scope = trio.CancelScope()
         self._scopes.add(scope)
+        if self._is_ending:
+            scope.cancel()
         try:
-            return await run.to_result(pool, source, input, limits=limits or self.limits, scope=scope, prompt=prompt)
+            result = await run.to_result(pool, source, input, limits=limits or self.limits, scope=scope, prompt=prompt)
         finally:
             self._scopes.discard(scope)
+        await self.agents.execution_ended(run.id)
+        return result
 
     def interrupt(self) -> None:
         """End every running program; each of their results says `cancelled`."""
         for scope in self._scopes:
             scope.cancel()
+
+    def end(self, reason: str) -> None:
+        """The parent of this host orders it to stop, or is gone: no program goes on, and none begins."""
+        self._is_ending = True
+        self.agents.stop_all(reason)
+        self.interrupt()
 
     async def warm(self) -> None:
         """Start the zygote and its first guests now, ahead of the first program.
@@ -135,6 +160,8 @@ async def open_host(
     deny: Iterable[Risk] = (),
     cwd: Path | str | None = None,
     plugins: bool = False,
+    child: ChildHost | None = None,
+    watch_agents: Watcher | None = None,
     warn: Callable[[str], None] | None = None,
 ) -> AsyncIterator[Host]:
     """Open a session and everything a program needs, until the block ends.
@@ -146,12 +173,14 @@ async def open_host(
     `deny`; without one, whatever would be asked is denied. `managed`: no `thinking.*` at all.
     `allow`, `deny`: risk classes for this host only. `at`: continue the session from this entry.
     `cwd`: where `pi.*` tools work. `plugins`: offer installed extensions too.
+    `child`: what this process inherited, where a parent started it. `watch_agents`: told of its children's progress.
 
     What the body raises comes out as itself, in no exception group.
     Raises: ConfigError, UnknownModelError, TranscriptError (owned, no session, no such entry).
     """
     settings = config if isinstance(config, Config) else parse_config(config) if config else embedded_defaults()
     folder = Path.cwd() if cwd is None else Path(cwd)
+    as_child = child or ChildHost(None)
     raised: BaseException | None = None
     try:
         async with AsyncExitStack() as stack:
@@ -160,16 +189,16 @@ async def open_host(
             if at is not None:
                 store.navigate(at)
             live = _session(store, settings, model=model, managed=managed or settings.managed, warn=warn)
-            registry = Registry()
+            registry = Registry(may_use=as_child.may_use)
             given = list(actions)
             registry.replace_source(EMBEDDER_SOURCE, [one for one in given if isinstance(one, Action)])
             if live.thinking is not None:
                 registry.replace_source("thinking", thinking_actions(live.thinking))
             admission = Admission(
                 registry,
-                policy=_policy(settings, allow, deny),
-                schema_mode=settings.schema.mode,
-                approver=_as_approver(approver),
+                policy=inherited_policy(_policy(settings, allow, deny), as_child.inheritance),
+                schema_mode=as_child.schema_mode(settings.schema.mode),
+                approver=as_child.control() or _as_approver(approver),
                 prompt_timeout_seconds=_seconds(settings.approvals.prompt_timeout_ms),
                 classifier=classifier,
                 rules=RuleStore(),
@@ -194,10 +223,45 @@ async def open_host(
                 await live.set_level(level)
             services = await stack.enter_async_context(trio.open_nursery())
             context = RunContext(
-                session=live, admission=admission, results=sources.results, spans=_spans(settings, live)
+                session=live,
+                admission=admission,
+                results=sources.results,
+                caller=as_child.path,
+                spans=_spans(settings, live),
             )
+            control = as_child.control()
+            agents = AgentService(
+                AgentHost(
+                    config=settings,
+                    admission=admission,
+                    session=live.host,
+                    session_id=None if store.path is None else store.header.id,
+                    session_file=None if store.path is None else str(store.path),
+                    delivered=lambda: delivered_in(live.branch()),
+                    model=lambda: None if live.model is None else live.model.key,
+                    cwd=folder.absolute(),
+                    environment=os.environ,
+                    inheritance=as_child.inheritance,
+                    control=control,
+                    watch=watch_agents,
+                ),
+                services,
+            )
+            if as_child.may_have_agents:
+                registry.replace_source("agents", agent_actions(agents))
+            host = Host(
+                config=settings,
+                registry=registry,
+                context=context,
+                services_nursery=services,
+                agents=agents,
+                parent=None if control is None else ParentObserver(control),
+            )
+            if control is not None:
+                services.start_soon(control.run, host.end)
+            await agents.session_opened()
             try:
-                yield Host(config=settings, registry=registry, context=context, services_nursery=services)
+                yield host
             except BaseException as error:
                 raised = error
                 raise

@@ -69,11 +69,11 @@ class RunContext:
 class ProgramRun(SilentObserver):
     """One program on its way: watches its calls, and writes what it came to."""
 
-    def __init__(self, context: RunContext, watcher: RunObserver | None) -> None:
+    def __init__(self, context: RunContext, *watchers: RunObserver | None) -> None:
         self.id: Final = uuid.uuid4().hex
         self._context = context
         self._spans = context.spans(self.id) if context.spans is not None else None
-        self._watchers: list[RunObserver] = [one for one in (watcher, self._spans) if one is not None]
+        self._watchers: list[RunObserver] = [one for one in (*watchers, self._spans) if one is not None]
         self._records: list[CallRecord] = []
         self._logs: list[str] = []
 

@@ -11,6 +11,7 @@ from rich.pretty import Pretty
 
 from host_bridge.approval_prompt import ApprovalRequest
 from host_bridge.trace import CallRecord
+from runtime.agent_display import AgentProgress
 from runtime.events import AgentStarted, Event, LevelChanged
 from runtime.run_result import CallSummary, RunResult
 
@@ -25,6 +26,8 @@ class RunDisplay:
         self.enabled = enabled
         self._console = console or Console(stderr=True, highlight=False, soft_wrap=True)
         self._output = output or Console(highlight=False, soft_wrap=True)
+        self.agents = AgentProgress(self._console, enabled=enabled)
+        """Told of every change of a child agent."""
 
     def begins(self, name: str, *, session: str | None, level: str, model: str | None) -> None:
         """The first line: what runs, where, at which level."""
@@ -73,8 +76,9 @@ class RunDisplay:
         """A `print` of the program: its own output, so on standard output, as it happens."""
         self._output.print(text, markup=False)
 
-    def approval_waiting(self, request: ApprovalRequest) -> None:
+    def approval_waiting(self, request: ApprovalRequest) -> None:  # noqa: ARG002
         """The approver shows the question itself."""
+        self.agents.pause()
 
     def warning(self, message: str) -> None:
         """Something a person should know, whatever the mode."""
@@ -82,6 +86,7 @@ class RunDisplay:
 
     def ends(self, result: RunResult, *, seconds: float) -> None:
         """The last lines: the value, or what failed, where, and what had already happened."""
+        self.agents.close()
         if result.error is not None:
             self._failure(result)
             return

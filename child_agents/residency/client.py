@@ -162,7 +162,7 @@ class ResidentClient:
         return sock
 
     async def _listen(self, channel: Channel[ToClient]) -> None:
-        with contextlib.suppress(ChannelError):
+        try:
             while (frame := await channel.receive()) is not None:
                 if isinstance(frame, Finished):
                     self._nursery.start_soon(self._finished, frame.run_id)
@@ -170,10 +170,13 @@ class ResidentClient:
                     event, replies = self._waiting[frame.id]
                     replies.append(frame)
                     event.set()
-        self._channel = None
-        channel.close()
-        for event, _replies in self._waiting.values():
-            event.set()
+        except ChannelError:
+            pass  # no resident host of ours
+        finally:
+            self._channel = None
+            channel.close()
+            for event, _replies in self._waiting.values():
+                event.set()
 
     async def start_resident(self) -> str | None:
         """Start a resident host and wait until it listens; the problem, or None.

@@ -101,12 +101,15 @@ class _Run:
         self._display = RunDisplay(enabled=shown and not options.as_json and not options.quiet)
         self._silent = options.as_json or options.quiet
         self._signal: int | None = None
+        self._child: Any = None
 
     def to_end(self) -> tuple[RunResult, int | None]:
         """The result, and the exit status where a signal decides it."""
         import trio
 
+        from child_agents.errors import InheritanceError
         from host_bridge.errors import BridgeError, IsolationUnavailableError
+        from runtime.child_host import inherited
         from runtime.config import ConfigError
         from runtime.models import UnknownModelError
         from runtime.run_options import OptionError
@@ -114,9 +117,12 @@ class _Run:
 
         started = time.perf_counter()
         try:
+            self._child = inherited()
             result = _single(trio.run, self._run)
         except IsolationUnavailableError as error:
             result = failed_before_start("isolation", str(error))
+        except InheritanceError as error:
+            result = failed_before_start("config", str(error))
         except (ConfigError, OptionError, UnknownModelError, TranscriptError, BridgeError, OSError) as error:
             result = failed_before_start("config", str(error))
         if not self._options.as_json:
@@ -138,7 +144,7 @@ class _Run:
         from runtime.terminal_approver import terminal_approver
 
         options, cwd = self._options, Path.cwd()
-        value = read_input(options.input_json)
+        value = self._child.input(read_input(options.input_json))
         source = read_program(options.program)
         config = load_config(cwd, options.config)
         for warning in config.warnings:
@@ -160,6 +166,8 @@ class _Run:
                     approver=terminal_approver(program_on_stdin=options.program == "-"),
                     cwd=cwd,
                     plugins=True,
+                    child=self._child,
+                    watch_agents=None if self._silent else self._display.agents,
                     warn=self._display.warning,
                 ) as host:
                     watchers.start_soon(self._watch_signals, signals, host.interrupt)

@@ -117,7 +117,7 @@ async def test_too_many_turns_or_too_much_cost_end_a_run_with_the_limits_name(tm
 async def test_the_cost_of_a_tree_refuses_further_launches(tmp_path):
     async with supervisor(tmp_path) as boss:
         boss.ledger("root1").spend("earlier", cost=12.0)
-        with pytest.raises(LaunchRefusedError, match="agents.maxCost"):
+        with pytest.raises(LaunchRefusedError, match=r"agents\.maxCost"):
             boss.launch(resolved(SLEEP), detached=True)
         assert boss.records.ids() == []
 
@@ -127,10 +127,10 @@ async def test_launches_are_refused_beyond_the_limits_and_leave_nothing(tmp_path
     async with supervisor(tmp_path, settings=settings) as boss:
         for _ in range(2):
             boss.launch(resolved(SAY % 1), detached=True, execution="e1")
-        with pytest.raises(LaunchRefusedError, match="agents.maxPerExecution"):
+        with pytest.raises(LaunchRefusedError, match=r"agents\.maxPerExecution"):
             boss.launch(resolved(SAY % 1), detached=True, execution="e1")
         boss.launch(resolved(SAY % 1), detached=True, execution="e2")
-        with pytest.raises(LaunchRefusedError, match="agents.maxDescendants"):
+        with pytest.raises(LaunchRefusedError, match=r"agents\.maxDescendants"):
             boss.launch(resolved(SAY % 1), detached=True, execution="e2")
         assert len(boss.records.ids()) == 3
 

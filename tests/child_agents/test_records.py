@@ -1,0 +1,156 @@
+"""Records and ledger after crashes: torn lines, missing results, lost owners, limits counted once."""
+
+import os
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from child_agents.errors import LaunchRefusedError, UnknownRunError
+from child_agents.ledger import Ledger
+from child_agents.records import OwnerLock, RunRecords, indeterminate, new_id, owner_lives
+from child_agents.settings import AgentFolders
+from child_agents.sweep import sweep
+from tests.child_agents.helpers import resolved
+
+
+@pytest.fixture
+def folders(tmp_path):
+    made = AgentFolders(root=tmp_path)
+    made.make()
+    return made
+
+
+def recorded(folders, owner="o1", **request):
+    records = RunRecords(folders)
+    run = resolved("return 1", **request)
+    records.create(run, owner=owner, detached=True)
+    return records, run
+
+
+def test_a_run_without_result_reads_running_while_its_owner_lives_and_indeterminate_afterwards(folders):
+    lock = OwnerLock(folders, "o1")
+    records, run = recorded(folders)
+    assert records.read(run.id).status == "queued"
+    records.append_event(run.id, "started", {})
+    assert records.read(run.id).status == "running"
+    lock.release()
+    assert records.read(run.id).status == "indeterminate"
+
+
+def test_requested_thinking_and_sources_are_on_disk(folders):
+    from child_agents.caller import CallerContext
+    from guest_api.bounds import Bounds
+
+    who = CallerContext(root_id="root1", bounds=Bounds(max="medium"))
+    records, run = recorded(folders, thinking="high", who=who)
+    text = (records.folder(run.id) / "request.json").read_text()
+    assert '"requestedThinking":"high"' in text
+    assert '"thinkingBounds":{"max":"medium"}' in text
+    assert records.read(run.id).request.run.sources["thinking"].startswith("request")
+
+
+def test_a_torn_event_line_is_skipped_and_the_next_one_starts_afresh(folders):
+    records, run = recorded(folders)
+    records.append_event(run.id, "one", {})
+    with (records.folder(run.id) / "events.jsonl").open("ab") as stream:
+        stream.write(b'{"at":"x","type":"to')
+    records.append_event(run.id, "two", {"n": 2**80})
+    assert [event["type"] for event in records.events(run.id)] == ["one", "two"]
+    assert records.events(run.id)[1]["n"] == 2**80
+
+
+def test_a_torn_result_reads_as_none_and_a_result_is_written_once(folders):
+    records, run = recorded(folders)
+    (records.folder(run.id) / "result.json").write_bytes(b'{"version":1,"resu')
+    assert records.read(run.id).status == "indeterminate"
+    (records.folder(run.id) / "result.json").unlink()
+    assert records.finish(indeterminate(run, "lost"))
+    assert not records.finish(indeterminate(run, "again"))
+    assert records.read(run.id).result.error.message == "lost"
+
+
+def test_ids_from_programs_cannot_leave_the_folder(folders):
+    records = RunRecords(folders)
+    for wrong in ("../x", "", "a/b", "A", "x" * 65, "."):
+        with pytest.raises(UnknownRunError):
+            records.read(wrong)
+
+
+def test_old_finished_records_expire_and_running_ones_stay(folders):
+    lock = OwnerLock(folders, "o1")
+    records, old = recorded(folders, owner="gone")
+    records.finish(indeterminate(old, "x"))
+    _, live = recorded(folders, owner="o1")
+    for run in (old, live):
+        os.utime(records.folder(run.id), (0, 0))
+    assert records.expire(14) == [old.id]
+    assert records.ids() == [live.id]
+    lock.release()
+
+
+def test_a_sweep_ends_what_a_lost_owner_left_and_leaves_living_owners_alone(folders):
+    mine = OwnerLock(folders, "o-mine")
+    _, kept = recorded(folders, owner="o-mine")
+    (folders.owners / "o-lost.lock").touch()
+    records, lost = recorded(folders, owner="o-lost")
+    left = subprocess.Popen(
+        [sys.executable, "-S", "-c", "import os,time; os.setsid(); print(flush=True); time.sleep(60)"],
+        env={"PI_FABRIC_OWNER": "o-lost"}, stdout=subprocess.PIPE,
+    )  # fmt: skip
+    other = subprocess.Popen(
+        [sys.executable, "-S", "-c", "import time; time.sleep(60)"], env={"PI_FABRIC_OWNER": "o-mine"}
+    )
+    left.stdout.readline()
+    try:
+        swept = sweep(folders, 14)
+        assert (swept.processes, swept.records) == (1, (lost.id,))
+        left.wait(5)
+        assert other.poll() is None
+        assert records.read(lost.id).status == "indeterminate"
+        assert records.read(lost.id).result is not None
+        assert records.read(kept.id).result is None
+        assert not owner_lives(folders, "o-lost")
+        assert owner_lives(folders, "o-mine")
+    finally:
+        for process in (left, other):
+            process.kill()
+            process.wait()
+        left.stdout.close()
+        mine.release()
+
+
+def test_the_ledger_counts_across_processes_and_survives_torn_lines(folders):
+    first, second = Ledger(folders.ledgers, "root"), Ledger(folders.ledgers, "root")
+    first.reserve("a", depth=1, max_descendants=3, max_cost=1.0)
+    with first.path.open("ab") as stream:
+        stream.write(b'{"op":"start","ru')
+    second.reserve("b", depth=2, max_descendants=3, max_cost=1.0)
+    first.spend("a", cost=0.4)
+    first.finish("a")
+    totals = second.totals()
+    assert (totals.descendants, totals.live, totals.deepest, totals.cost) == (2, 1, 2, 0.4)
+    second.reserve("c", depth=1, max_descendants=3, max_cost=1.0)
+    with pytest.raises(LaunchRefusedError, match=r"agents\.maxDescendants"):
+        first.reserve("d", depth=1, max_descendants=3, max_cost=1.0)
+    second.spend("b", cost=0.6)
+    with pytest.raises(LaunchRefusedError, match=r"agents\.maxCost"):
+        Ledger(folders.ledgers, "root").reserve("d", depth=1, max_descendants=9, max_cost=1.0)
+
+
+def test_a_hundred_reservations_at_once_never_pass_the_cap(folders):
+    def attempt(number):
+        try:
+            Ledger(folders.ledgers, "root").reserve(f"r{number}", depth=1, max_descendants=40, max_cost=1.0)
+        except LaunchRefusedError:
+            return 0
+        return 1
+
+    with ThreadPoolExecutor(8) as pool:
+        assert sum(pool.map(attempt, range(100))) == 40
+
+
+def test_ids_sort_by_time():
+    ids = [new_id() for _ in range(3)]
+    assert [one[:13] for one in ids] == sorted(one[:13] for one in ids)
