@@ -12,6 +12,11 @@ from guest_api import errors
 _CAMEL: Final = re.compile(r"_([a-z0-9])")
 _NO_DICT_NEEDED: Final = "pass keywords, or one dict: {ref}(name=value) or {ref}({{'name': value}})"
 
+_OF_RUNS: Final = frozenset(
+    f"agents.{name}" for name in ("wait", "status", "log", "stop", "steer", "followUp", "cleanup")
+)
+"""Their first argument may be a handle, an id, or a list of both: `await agents.wait(handle)`."""
+
 Caller = Callable[[str, dict[str, Any]], Any]
 
 _caller: list[Caller] = []
@@ -94,6 +99,8 @@ def arguments_of(ref: str, positional: tuple[Any, ...], keywords: dict[str, Any]
         if positional and "args" not in keywords:
             keywords["args"] = positional[0]
             positional = positional[1:]
+    if positional and ref in _OF_RUNS:
+        positional, keywords = _run_first(positional, keywords)
     if positional:
         if len(positional) > 1 or not isinstance(positional[0], dict):
             got = ", ".join(type(value).__name__ for value in positional)
@@ -106,6 +113,22 @@ def arguments_of(ref: str, positional: tuple[Any, ...], keywords: dict[str, Any]
     if ref.startswith("agents."):
         return _camel_case(ref, keywords)
     return keywords
+
+
+def _run_first(positional: tuple[Any, ...], keywords: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Take a leading handle, id or list of runs, and a message after it; a dict of arguments stays what it is."""
+    first, *rest = positional
+    if isinstance(first, dict) and "runner" in first and "id" not in keywords:
+        keywords = {"id": first.get("id"), **keywords}
+    elif isinstance(first, str) and "id" not in keywords:
+        keywords = {"id": str(first), **keywords}
+    elif isinstance(first, list | tuple) and "ids" not in keywords:
+        keywords = {"ids": [one.get("id") if isinstance(one, dict) else one for one in first], **keywords}
+    else:
+        return positional, keywords
+    if rest and isinstance(rest[0], str) and "message" not in keywords:
+        keywords["message"] = rest.pop(0)
+    return tuple(rest), keywords
 
 
 def _camel_case(ref: str, keywords: dict[str, Any]) -> dict[str, Any]:
