@@ -115,9 +115,7 @@ def _explain(error: Any, schema: Mapping[str, Any]) -> Iterable[Problem]:
     got = show(error.instance)
     match kind.name:
         case "required":
-            field = _path([*error.instance_path, kind.property])
-            wanted = _wanted(_property(_subschema(schema, error.schema_path[:-1]), kind.property))
-            return [Problem(field, "nothing", wanted)]
+            return _missing(error, _subschema(schema, error.schema_path[:-1]))
         case "additionalProperties" | "unevaluatedProperties":
             known = _property_names(_subschema(schema, error.schema_path[:-1]))
             given = error.instance if isinstance(error.instance, dict) else {}
@@ -134,6 +132,24 @@ def _explain(error: Any, schema: Mapping[str, Any]) -> Iterable[Problem]:
             return [Problem(where, got, f"fields with allowed names: {_first_line(kind.error.message)}")]
         case _:
             return [Problem(where, got, _rule(kind))]
+
+
+def _missing(error: Any, subschema: Any) -> list[Problem]:
+    """A missing field, and the misspelt one beside it: many schemas let unknown names pass, a reader does not."""
+    name = error.kind.property
+    problems = [Problem(_path([*error.instance_path, name]), "nothing", _wanted(_property(subschema, name)))]
+    known = _property_names(subschema)
+    if isinstance(error.instance, dict) and not _forbids_others(subschema):
+        unknown = [given for given in error.instance if given not in known]
+        near = closest(name, unknown)
+        if near is not None:
+            problems.append(_unknown([*error.instance_path, near], near, error.instance, known))
+    return problems
+
+
+def _forbids_others(subschema: Any) -> bool:
+    """Whether unknown names are a problem of their own already."""
+    return isinstance(subschema, Mapping) and subschema.get("additionalProperties") is False
 
 
 def _branches(error: Any, schema: Mapping[str, Any], where: str) -> Iterable[Problem]:

@@ -9,9 +9,9 @@ from tests.journeys.command import ROOT, Desk
 EXAMPLES = ROOT / "examples"
 
 
-def python(example: str, folder: Path) -> str:
+def python(example: str, folder: Path, *arguments: str) -> str:
     done = subprocess.run(
-        [sys.executable, str(EXAMPLES / example)],
+        [sys.executable, str(EXAMPLES / example), *arguments],
         cwd=folder,
         env=Desk(folder).environment,
         capture_output=True,

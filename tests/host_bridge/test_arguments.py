@@ -71,6 +71,15 @@ def test_every_problem_of_a_call_is_told_at_once() -> None:
     assert {line.partition(":")[0] for line in found} == {"kind", "limit", "tags[0]", "nested.dep", "nested.deep"}
 
 
+def test_a_misspelt_name_is_told_even_where_the_schema_lets_it_pass() -> None:
+    schema = {"properties": {"repo_path": {"type": "string"}}, "required": ["repo_path"]}
+    assert lines({"repo_pth": "x"}, schema) == [
+        "repo_path: got nothing, wanted text",
+        "repo_pth: got 'x', wanted one of repo_path; did you mean 'repo_path'?",
+    ]
+    assert lines({"other": "x"}, schema) == ["repo_path: got nothing, wanted text"]
+
+
 def test_a_thousand_bad_items_are_summed_up() -> None:
     found = lines({"kind": "issue", "tags": list(range(1000))})
     assert len(found) == SHOWN_PROBLEMS + 1
