@@ -8,6 +8,7 @@ import os
 from collections import deque
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Final
 
 import trio
@@ -26,13 +27,23 @@ AWAKE_MS: Final = 4
 """How long a guest that expects its program keeps a processor awake: waking one costs more than a small program."""
 BURST_SECONDS: Final = 0.06
 """After a program, the next guest waits awake this long, since programs come in bursts: 60 ms of one idle processor for
-each program. It sleeps at once where another process wants the processor, and where there is only one."""
+each program. Where others want the processors it sleeps: a process that waited awake has lost its turn."""
 HOT_SECONDS: Final = 5.0
 """After the last program or `expect_program`, the head guest stays hot this long; an idle host costs nothing."""
 REFILL_DELAY_SECONDS: Final = 0.01
 """While an idle guest is left, a refill waits for the running programs, this long at most."""
 START_ATTEMPTS: Final = 3
 """How many zygotes in a row may die before a checkout gives up."""
+
+
+def a_processor_is_free() -> bool:
+    """Whether no more runs right now than there are processors, counting this process and a guest that waits awake."""
+    try:
+        runnable = int(Path("/proc/loadavg").read_text().split()[3].partition("/")[0])
+        processors = len(os.sched_getaffinity(0))
+    except (OSError, AttributeError, ValueError, IndexError):
+        return False
+    return processors > 1 and runnable <= processors
 
 
 class GuestPool:
@@ -97,7 +108,7 @@ class GuestPool:
     def expect_program(self) -> None:
         """A program follows within milliseconds: the head guest warms, waits awake, and stays hot for HOT_SECONDS."""
         if self._idle:
-            self._idle[0].warm(AWAKE_MS)
+            self._idle[0].warm(AWAKE_MS if a_processor_is_free() else 0)
         self._keep_hot()
 
     def _took(self, guest: Guest) -> None:
@@ -177,13 +188,12 @@ class GuestPool:
 
     async def keep_head_hot(self) -> None:
         """Re-warm the head guest while programs come; then sleep until the next one."""
-        several_processors = len(os.sched_getaffinity(0)) > 1 if hasattr(os, "sched_getaffinity") else False
         while True:
             if trio.current_time() >= self._hot_until:
                 self._activity = trio.Event()
                 await self._activity.wait()
             if self._idle:
-                bursting = several_processors and trio.current_time() < self._burst_until
+                bursting = trio.current_time() < self._burst_until and a_processor_is_free()
                 self._idle[0].warm(WARM_INTERVAL_MS if bursting else 0)
             await trio.sleep(WARM_INTERVAL_MS / 1000)
 

@@ -15,6 +15,7 @@ import sys
 from collections.abc import Callable
 from typing import Any, Final, NoReturn
 
+from guest_api import wire
 from guest_api.inside import confine, zygote_wire
 from guest_api.inside.confine import ConfinementError
 from guest_api.inside.syscall_filter import ARCHITECTURES, BRIDGE_FD, build_filter
@@ -28,6 +29,9 @@ GUEST_FAILED_STATUS: Final = 70
 """A guest that ends with this status could not be confined or lost its host."""
 UNMEASURED_BASE_BYTES: Final = 128 * 1024 * 1024
 """Address space of the interpreter where /proc is not mounted."""
+OUT_OF_MEMORY_FRAME: Final = wire.encode(
+    wire.Failed("limit", "MemoryError: the memory limit leaves a program nothing to run in", limit="memory")
+)
 DISABLED_REASON: Final = "disabled by the plan"
 
 
@@ -283,7 +287,10 @@ class _Zygote:
             signal.set_wakeup_fd(-1)
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
             inner = self._stage_two(bridge, self._base_bytes + request.memory_bytes, request.cpu_seconds)
-            program.serve(inner, language_layer=request.language_layer)
+            try:
+                program.serve(inner, language_layer=request.language_layer)
+            except MemoryError:  # too little memory even to begin: told with bytes that exist already
+                inner.sendall(OUT_OF_MEMORY_FRAME)
             status = 0
         except BaseException:  # noqa: S110  whatever it was, this process ends here and only the status is left
             pass

@@ -2,6 +2,7 @@
 
 import contextlib
 import signal
+import socket
 import sys
 
 import pytest
@@ -84,6 +85,23 @@ async def test_each_checkout_may_have_limits_of_its_own(pool):
     small = GuestLimits(memory_bytes=16 * MIB)
     assert (await run(pool, "x = bytearray(17 * 2**20)", small))[0].message.startswith("MemoryError")
     assert (await run(pool, "result = len(bytearray(8 * 2**20))", small))[0] == 8 * MIB
+
+
+async def test_a_limit_too_small_to_begin_is_a_memory_limit_and_no_crash():
+    async with open_guest_pool(PLAN, limits=GuestLimits(memory_bytes=1)) as pool:
+        failed, ended = await run(pool, "return 1")
+    assert (failed.kind, failed.limit) == ("limit", "memory")
+    assert ended == GuestExit(status=0, signal=None)
+
+
+async def test_the_module_entry_leaves_when_its_host_has_gone():
+    """`python -m guest_api.inside FD`, as an installed package is started."""
+    ours, theirs = socket.socketpair()
+    ours.close()
+    with theirs:
+        command = [sys.executable, "-I", "-m", "guest_api.inside", str(theirs.fileno())]
+        done = await trio.run_process(command, pass_fds=[theirs.fileno()], check=False)
+    assert done.returncode == 0
 
 
 async def test_the_processor_limit_is_sigxcpu(pool):
