@@ -6,7 +6,9 @@ changes touches its own namespaces and their terms only; nothing else is rebuilt
 description and about a hundred bytes per term, whatever the size of its schema.
 """
 
-from collections.abc import Iterable, Mapping
+import gc
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from itertools import count
 from sys import intern
 from typing import Final, NamedTuple, TypeAlias
@@ -65,7 +67,9 @@ def brand_tokens(namespace: str) -> frozenset[str]:
     Seed: combustion:gate:brand-exception, combustion:gate:short-silent
     """
     name = label(namespace).rpartition(":")[2]
-    return frozenset([token for token in token_run(name) if len(token) >= BRAND_MINIMUM_LETTERS]) - STOPWORDS
+    return frozenset(
+        [token for token in token_run(name) if len(token) >= BRAND_MINIMUM_LETTERS and token not in STOPWORDS]
+    )
 
 
 def surface_text(name: str, description: str) -> str:
@@ -78,9 +82,20 @@ def surface_text(name: str, description: str) -> str:
 
 def surface_terms(name: str, description: str) -> tuple[str, ...]:
     """The terms of one tool, each once."""
-    found = set(token_run(surface_text(name, description)))
-    found -= STOPWORDS
+    found = set(token_run(surface_text(name, description))) - STOPWORDS
     return tuple(map(intern, found))  # one string per term, however many tools hold it
+
+
+@contextmanager
+def _no_collection() -> Iterator[None]:
+    """No collector runs while the body builds: it makes no cycles, and each run would walk the host's whole heap."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
 
 
 class Fingerprint:
@@ -147,17 +162,18 @@ class Fingerprint:
             self._ranks.setdefault(name, next(self._next_rank))
         else:
             self._ranks.pop(name, None)
-        for namespace in before.keys() - grouped.keys():
-            self._holders[namespace].discard(name)
-            self._rebuild(namespace)
-        for namespace, listed in grouped.items():
-            holders = self._holders.get(namespace)
-            if holders is None:
-                self._holders[namespace] = {name}
-            else:
-                holders.add(name)
-            if before.get(namespace) != listed:
+        with _no_collection():
+            for namespace in before.keys() - grouped.keys():
+                self._holders[namespace].discard(name)
                 self._rebuild(namespace)
+            for namespace, listed in grouped.items():
+                holders = self._holders.get(namespace)
+                if holders is None:
+                    self._holders[namespace] = {name}
+                else:
+                    holders.add(name)
+                if before.get(namespace) != listed:
+                    self._rebuild(namespace)
 
     def _rebuild(self, namespace: str) -> None:
         """Index one namespace again, from every slice that names it."""

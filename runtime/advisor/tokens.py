@@ -14,6 +14,8 @@ from runtime.advisor.stopwords import STOPWORDS
 _WORD: Final = re.compile(r"[A-Za-z0-9]+")
 _TOKEN: Final = re.compile(r"[a-z][a-z0-9]+")
 _CAMEL: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_SOME_CAMEL: Final = re.compile(r"[A-Z](?<=[a-z0-9][A-Z])")
+"""Finds whether there is any: it looks back from capitals only, and most texts have few."""
 
 
 class PromptWord(NamedTuple):
@@ -33,7 +35,7 @@ def ascii_only(text: str) -> str:
 def token_run(text: str) -> list[str]:
     """Every token of `text` in order, stopwords and repeats included."""
     plain = ascii_only(text)
-    if _CAMEL.search(plain) is not None:
+    if _SOME_CAMEL.search(plain) is not None:
         plain = _CAMEL.sub(" ", plain)
     return _TOKEN.findall(plain.lower())
 
@@ -79,7 +81,7 @@ def surviving_words(text: str, echoes: Collection[str]) -> list[PromptWord]:
     Seed: combustion:score:unique-words, combustion:echo:later-prompts
     """
     plain = ascii_only(text)
-    if _CAMEL.search(plain) is None:
+    if _SOME_CAMEL.search(plain) is None:
         # No CamelCase anywhere: the first spelling decides nothing, so one pass in lower case does.
         keys = [
             key for key in dict.fromkeys(_WORD.findall(plain.lower())) if key not in STOPWORDS and key not in echoes

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from runtime.advisor.fingerprint import Fingerprint
 from runtime.advisor.history import walk
 from runtime.advisor.replay import HINT_TYPE
 from runtime.advisor.scenarios import catalog_tools
-from runtime.advisor.fingerprint import Fingerprint
 from runtime.commands.advise import command
 from runtime.transcript.store import TranscriptStore
 from tests.runtime.advisor.live import SETTINGS, live_catalog
@@ -25,8 +25,8 @@ def here(tmp_path: Path, monkeypatch) -> Path:
     return tmp_path
 
 
-def advise(*args: str, input: str | None = None, code: int = 0) -> str:
-    result = CliRunner().invoke(command, [*args], input=input)
+def advise(*args: str, typed: str | None = None, code: int = 0) -> str:
+    result = CliRunner().invoke(command, [*args], input=typed)
     assert result.exit_code == code, result.output
     return result.output
 
@@ -69,7 +69,7 @@ def test_a_prompt_that_fires_is_explained_as_json(here):
 
 
 def test_a_silent_prompt_says_what_blocked_each_source(here):
-    out = json.loads(advise("--catalog", "catalog.json", "--json", "-", input="show rows with totals in src/clips.ts"))
+    out = json.loads(advise("--catalog", "catalog.json", "--json", "-", typed="show rows with totals in src/clips.ts"))
     assert out["hint"] is None
     by_name = {one["namespace"]: one for one in out["sources"]}
     ledger = by_name["extension:pi-ledger"]

@@ -194,9 +194,19 @@ def test_eleven_cells_are_not_applicable():
     ]
     others = [("N", "burned"), ("O", "smoke"), ("P", "burned")]
     assert sorted(cells + others) == sorted(
-        [("A", "repeated"), ("G", "repeated"), ("I", "repeated"), ("J", "repeated")]
-        + [("D", "burned"), ("F", "burned"), ("H", "burned"), ("N", "burned"), ("P", "burned")]
-        + [("H", "smoke"), ("O", "smoke")]
+        [
+            ("A", "repeated"),
+            ("G", "repeated"),
+            ("I", "repeated"),
+            ("J", "repeated"),
+            ("D", "burned"),
+            ("F", "burned"),
+            ("H", "burned"),
+            ("N", "burned"),
+            ("P", "burned"),
+            ("H", "smoke"),
+            ("O", "smoke"),
+        ]
     )
 
 
