@@ -3,6 +3,7 @@
 It knows no calls and no tasks. The socket is blocking and has no timeout, because `poll` is not among the allowed system calls.
 """
 
+import math
 import os
 import socket
 import time
@@ -16,6 +17,12 @@ _FLUSH_ABOVE_BYTES: Final = 64 * 1024
 """Queued frames are written at the latest when they reach this size, so a flood cannot fill the guest's memory."""
 _PREEMPTED_SECONDS: Final = 0.0002
 """One turn of waiting takes 2 µs; a gap this long means that another process ran."""
+
+_AWAKE_SECONDS: Final = 0.00006
+"""How long a reply is looked for before the guest sleeps over it: waking a sleeping core costs as much again."""
+_MOST_CREDIT: Final = 8.0
+_REGAINED_CREDIT: Final = 1 / 8
+"""Where replies do not come that fast, they are soon no longer looked for, and tried again once in a while."""
 
 
 class ByteStream(Protocol):
@@ -31,7 +38,7 @@ class ByteStream(Protocol):
 class Channel:
     """Frames out, frames in."""
 
-    __slots__ = ("_incoming", "_outgoing", "_scratch", "_stream", "flush_count")
+    __slots__ = ("_awake_credit", "_incoming", "_outgoing", "_scratch", "_stream", "flush_count")
 
     def __init__(self, stream: ByteStream, receive_bytes: int = _RECEIVE_BYTES) -> None:
         self._stream = stream
@@ -39,6 +46,7 @@ class Channel:
         self._incoming = bytearray()
         self._scratch = bytearray(receive_bytes)
         self.flush_count = 0
+        self._awake_credit = _MOST_CREDIT / 2 if isinstance(stream, socket.socket) else -math.inf
 
     def queue(self, encoded: bytes) -> None:
         """Send this frame with the next flush."""
@@ -57,6 +65,8 @@ class Channel:
     def read(self) -> list[wire.HostFrame]:
         """Flush, then wait until the host has sent at least one whole frame."""
         self.flush()
+        if not self._incoming:
+            self._look_awake()
         if self._incoming:
             frames = self._take_buffered()
             if frames:
@@ -72,6 +82,13 @@ class Channel:
                 frames = self._take_buffered()
             if frames:
                 return frames
+
+    def _look_awake(self) -> None:
+        if self._awake_credit <= 0.0:
+            self._awake_credit += _REGAINED_CREDIT
+            return
+        self.wait_awake(_AWAKE_SECONDS, math.inf, int)
+        self._awake_credit = min(self._awake_credit + 1.0, _MOST_CREDIT) if self._incoming else self._awake_credit - 1.0
 
     def wait_awake(self, seconds: float, interval_seconds: float, work: Callable[[], object]) -> None:
         """Until the host has sent something, or `seconds` are over: ask again and again, and do `work` now and then.

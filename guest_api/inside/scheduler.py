@@ -15,6 +15,11 @@ from guest_api import errors, values, wire
 from guest_api.inside.channel import Channel
 from guest_api.results import readable
 
+_DEADLOCK: Final = (
+    "every task waits for another one, and no host call or timer is running. "
+    "Something is awaited that nothing will finish (a queue, event, lock, future or task)"
+)
+
 
 class CancelledError(BaseException):
     """The task was cancelled; `asyncio.CancelledError` of a program."""
@@ -332,14 +337,16 @@ class Scheduler:
         self.channel.queue(frame)
         return future
 
-    def _step(self, task: Task) -> None:
+    def _step(self, task: Task, error: BaseException | None = None) -> None:
         if task.__state__:
             return
         previous = self.current_task
         self.current_task = task
         task.__waiting_on__ = None
         try:
-            if task.__must_cancel__:
+            if error is not None:
+                waited = task.__coroutine__.throw(error)
+            elif task.__must_cancel__:
                 task.__must_cancel__ = False
                 waited = task.__coroutine__.throw(CancelledError())
             else:
@@ -348,8 +355,8 @@ class Scheduler:
             task.__finish__(1, stop.value, None)
         except CancelledError:
             task.__finish__(2, None, None)
-        except BaseException as error:  # whatever the program raises is the task's outcome
-            task.__finish__(1, None, error)
+        except BaseException as failure:  # whatever the program raises is the task's outcome
+            task.__finish__(1, None, failure)
         else:
             self._suspend(task, waited)
         finally:
@@ -371,18 +378,16 @@ class Scheduler:
             task.__finish__(1, None, RuntimeError("a task cannot wait for itself"))
 
     def _break_deadlock(self, task: Task) -> None:
-        message = (
-            "deadlock: every task waits for another one, and no host call or timer is running. "
-            "Something is awaited that nothing will finish (a queue, event, lock or future)"
-        )
+        """Raise where the innermost task waits; tasks that wait for each other in a ring have no innermost, so any will do."""
         innermost = task
-        while type(innermost.__waiting_on__) is Task:
+        seen = {task}
+        while type(innermost.__waiting_on__) is Task and innermost.__waiting_on__ not in seen:
             innermost = innermost.__waiting_on__
+            seen.add(innermost)
         waited = innermost.__waiting_on__
-        if waited is not None:
-            waited.__finish__(1, None, DeadlockError(message))
-        else:
-            task.__finish__(1, None, DeadlockError(message))
+        if waited is not None and innermost in waited.__waiters__:
+            waited.__waiters__.remove(innermost)
+        self._step(innermost, DeadlockError(_DEADLOCK))
 
 
 def ensure_future(awaitable: Any, name: str | None = None) -> Future:
