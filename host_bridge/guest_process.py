@@ -26,6 +26,10 @@ from host_bridge.limits import SETTINGS, RunLimits, human_bytes, limit_message
 from host_bridge.trace import CallError, CallRecord, preview_of
 
 READ_BYTES: Final = 64 * 1024
+AWAKE_SECONDS: Final = 40e-6
+PREEMPTED_SECONDS: Final = 200e-6
+"""One look takes a microsecond; a gap this long means that another process ran here."""
+_CORES: Final = len(os.sched_getaffinity(0))
 BUSY_SECONDS: Final = 1e-3
 """How long one program may be answered without letting the event loop turn."""
 _MOST_CREDIT: Final = 8
@@ -215,7 +219,7 @@ class _Run:
         # A short program's first frame is its last: look for it as for the next call of a loop.
         self._answered_inline = True
         self._watched_since = time.perf_counter()
-        self._watch_credit = _MOST_CREDIT / 2
+        self._watch_credit = self._awake_credit = _MOST_CREDIT / 2
         self._asking_count = 0
         self._asking_since = 0.0
         self._asked_seconds = 0.0
@@ -289,10 +293,11 @@ class _Run:
             return b""
 
     def _watch(self) -> bytes | None:
-        """Wait for the next frame in the kernel, at most a millisecond, before taking a turn of the event loop.
+        """Look for the next frame for microseconds, then wait for it in the kernel, before a turn of the event loop.
 
-        A program that calls in a loop answers within 30 microseconds, and a turn of the loop costs as much again.
-        Never for longer than `BUSY_SECONDS` without a turn, never while another program or a waiting call runs.
+        A program that calls in a loop answers within 30 microseconds; a turn of the loop costs as much again, and so
+        does waking a core that went to sleep. Never for longer than `BUSY_SECONDS` without a turn, never while another
+        program or a waiting call runs, and no looking where somebody else wants the processor.
         """
         if (
             self._watch_credit <= 0
@@ -302,6 +307,20 @@ class _Run:
         ):
             self._watch_credit += _REGAINED_CREDIT
             return None
+        if _CORES > 1 and self._awake_credit > 0:
+            now = time.perf_counter()
+            until = now + AWAKE_SECONDS
+            while now < until:
+                data = self._read()
+                if data is not None:
+                    self._awake_credit = min(self._awake_credit + 1, _MOST_CREDIT)
+                    return data
+                before, now = now, time.perf_counter()
+                if now - before > PREEMPTED_SECONDS:
+                    self._awake_credit = 0
+            self._awake_credit -= 1
+        else:
+            self._awake_credit += _REGAINED_CREDIT / 4
         if self._poll(1):
             self._watch_credit = min(self._watch_credit + 1, _MOST_CREDIT)
             return self._read()

@@ -64,8 +64,9 @@ class Channel:
 
     def read(self) -> list[wire.HostFrame]:
         """Flush, then wait until the host has sent at least one whole frame."""
+        asked = bool(self._outgoing)
         self.flush()
-        if not self._incoming:
+        if asked and not self._incoming:
             self._look_awake()
         if self._incoming:
             frames = self._take_buffered()
