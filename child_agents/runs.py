@@ -51,6 +51,7 @@ class Run:
     waiters: int = 0
     waited: bool = False
     last_event: str = ""
+    has_logged: bool = False
     stdout: bytearray = field(default_factory=bytearray)
     stdout_bytes: int = 0
     stderr: bytearray = field(default_factory=bytearray)

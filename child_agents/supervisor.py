@@ -440,13 +440,14 @@ class Supervisor:
         event = run.runner.read(line)
         if isinstance(event, Outcome):
             run.outcome = event
-            for text in event.logs:
+            for text in () if run.has_logged else event.logs:  # told one by one already, where the child could
                 self.records.append_event(run.id, "log", {"text": text})
         elif isinstance(event, Progress):
             self._progress(run, event.kind, event.data, event.turns, event.cost)
 
     def _progress(self, run: Run, kind: str, data: Mapping[str, Any], turns: int, cost: float) -> None:
         run.last_event = kind
+        run.has_logged = run.has_logged or kind == "log"
         run.turns += max(turns, 0)
         run.calls += kind == "call_finished"
         self.records.append_event(run.id, kind, data)

@@ -1,0 +1,285 @@
+"""The program runner end to end: guests that start guests, through real processes of the real command."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from child_agents.records import RunRecords
+from child_agents.settings import AgentFolders
+from host_bridge.approval_prompt import ApprovalRequest
+from runtime import open_host
+
+ALLOW = {"read": "allow", "write": "allow", "agent": "allow"}
+
+
+@pytest.fixture(autouse=True)
+def agent_dir(tmp_path, monkeypatch):
+    folder = tmp_path / "agent"
+    monkeypatch.setenv("PI_CODING_AGENT_DIR", str(folder))
+    for name in list(os.environ):
+        if name.startswith("PI_FABRIC_"):
+            monkeypatch.delenv(name)
+    return folder
+
+
+def config(**sections):
+    return {"approvals": ALLOW, **sections}
+
+
+def records(agent_dir: Path) -> RunRecords:
+    return RunRecords(AgentFolders(root=agent_dir / "fabric" / "agents"))
+
+
+async def run(source, value=None, **more):
+    async with open_host(more.pop("config", config()), **more) as host:
+        return await host.run_program(source, value)
+
+
+async def test_run_returns_value_text_usage_turns_calls_and_levels(agent_dir, tmp_path):
+    result = await run(
+        "return await agents.run(program=input, input={'n': 2**70}, name='worker', thinking='high', thinkingBounds={'max': 'medium'})",
+        "print('hello'); s = await thinking.status(); return [input['n'] + 1, s.level, s.bounds]",
+        cwd=tmp_path,
+    )
+    assert result.error is None
+    got = result.value
+    assert got["value"] == [2**70 + 1, "medium", {"min": "off", "max": "medium"}]
+    assert {key: got[key] for key in ("name", "runner", "status", "turns", "toolCalls", "thinking", "requestedThinking", "thinkingBounds")} == {
+        "name": "worker", "runner": "program", "status": "completed", "turns": 1, "toolCalls": 1,
+        "thinking": "medium", "requestedThinking": "high", "thinkingBounds": {"max": "medium"},
+    }  # fmt: skip
+    assert json.loads(got["text"])[0] == 2**70 + 1
+    assert set(got["usage"]) == {"inputTokens", "outputTokens", "cost", "wallMs"}
+    events = records(agent_dir).events(got["id"])
+    assert [event["text"] for event in events if event["type"] == "log"] == ["hello"]
+
+
+async def test_a_spawned_handle_carries_the_levels_and_can_be_listed_waited_and_logged(tmp_path):
+    result = await run(
+        "h = await agents.spawn(program='print(1); return 5', thinking='max', thinking_bounds={'min': 'low', 'max': 'high'})\n"
+        "r = await agents.wait(h)\n"
+        "log = await agents.log(h)\n"
+        "s = await agents.status(h['id'])\n"
+        "l = await agents.list(status='completed')\n"
+        "return [h.thinking, h.requestedThinking, h.thinkingBounds, r.value, log.logs, s.status, [x.id for x in l] == [h.id]]",
+        cwd=tmp_path,
+    )
+    assert result.value == ["high", "max", {"min": "low", "max": "high"}, 5, ["1"], "completed", True]
+
+
+async def test_a_failed_child_returns_its_status_and_line_and_does_not_raise(tmp_path):
+    result = await run("return await agents.run(program='x = 1\\nraise ValueError(\"third\")')", cwd=tmp_path)
+    assert (result.value["status"], result.value["error"]["kind"], result.value["error"]["line"]) == (
+        "failed",
+        "program",
+        2,
+    )
+    assert "ValueError: third" in result.value["error"]["message"]
+
+
+async def test_refused_launches_raise_before_anything_exists(agent_dir, tmp_path):
+    source = """
+refused = []
+for request in (
+    {"thinkingBounds": {"min": "low", "max": "max"}},
+    {"thinkingBounds": {"max": None}},
+    {"risks": {"execute": "allow"}},
+    {"thinking": "hgih"},
+    {"runner": "progam"},
+    {"cwd": "/no/such/folder"},
+    {"programFile": "../../etc/passwd"},
+    {"schema": {"type": "nonsense"}},
+    {"maxDepth": 9},
+):
+    try:
+        await agents.run({"program": "return 1", **request} if "programFile" not in request else request)
+    except Exception as error:
+        refused.append(str(error))
+return refused
+"""
+    result = await run(source, config=config(thinking={"bounds": {"min": "minimal", "max": "high"}}), cwd=tmp_path)
+    assert result.error is None
+    assert len(result.value) == 9
+    for text, words in zip(
+        result.value,
+        (["low..max", "minimal..high", "thinking.bounds"], ["thinkingBounds.max"], ["'allow'", "'ask'", "approvals.execute"], ["did you mean 'high'"],
+         ["did you mean 'program'"], ["/no/such/folder"], ["inside the project"], ["schema"], ["agents.maxDepth"]),
+        strict=True,
+    ):  # fmt: skip
+        assert [word for word in words if word not in text] == [], text
+    assert not (agent_dir / "fabric" / "agents" / "runs").exists() or records(agent_dir).ids() == []
+
+
+async def test_bounds_narrow_through_three_real_processes(tmp_path):
+    leaf = "import json\nreturn [await thinking.status(), await thinking.set(level='max')]"
+    middle = f"""
+wider = None
+try:
+    await agents.run(program="return 1", thinkingBounds={{"max": "xhigh"}})
+except Exception as error:
+    wider = str(error)
+inner = await agents.run(program={leaf!r}, thinking="max", thinkingBounds={{"min": "low"}}, name="leaf")
+return [(await thinking.status()).bounds, wider, inner]
+"""
+    result = await run(
+        f"return await agents.run(program={middle!r}, recursive=True, thinkingBounds={{'max': 'high'}}, name='middle')",
+        config=config(thinking={"bounds": {"min": "minimal", "max": "xhigh"}}),
+        cwd=tmp_path,
+    )
+    assert result.error is None
+    bounds, wider, inner = result.value["value"]
+    assert bounds == {"min": "minimal", "max": "high"}
+    assert "off..xhigh" in wider
+    assert "minimal..high" in wider
+    assert inner["thinkingBounds"] == {"min": "low", "max": "high"}
+    assert (inner["thinking"], inner["requestedThinking"]) == ("high", "max")
+    status, raised = inner["value"]
+    assert status["bounds"] == {"min": "low", "max": "high"}
+    assert (raised["level"], raised["requested"], raised["clamped"]) == ("high", "max", True)
+
+
+async def test_a_grandchild_beyond_the_depth_is_refused_by_name_and_a_child_has_agents_only_when_recursive(tmp_path):
+    try_it = "try:\n    return (await agents.run(program='return 1')).status\nexcept Exception as error:\n    return str(error)"
+    both = f"return [(await agents.run(program={try_it!r}, recursive=r)).value for r in (True, False)]"
+    result = await run(both, config=config(agents={"maxDepth": 1}), cwd=tmp_path)
+    deep, closed = result.value
+    assert "agents.maxDepth" in deep
+    assert "depth 2" in deep
+    assert "agents" in closed
+    assert "maxDepth" not in closed
+
+
+async def test_disjoint_bounds_of_a_childs_own_project_yield_the_parents_range(tmp_path, agent_dir):
+    project = tmp_path / "other"
+    (project / ".pi").mkdir(parents=True)
+    (project / ".pi" / "fabric.json").write_text('{"thinking": {"bounds": {"max": "low"}}}')
+    from runtime.trust import TrustStore
+
+    agent_dir.mkdir()
+    TrustStore(agent_dir).trust(project)
+    (agent_dir / "fabric.json").write_text(json.dumps(config()))
+    from runtime.config import load_config
+
+    result = await run(
+        "a = await agents.run(program='return (await thinking.status()).bounds', thinkingBounds={'min': 'high', 'max': 'xhigh'}, cwd='other')\n"
+        "b = await agents.run(program='return (await thinking.status()).bounds', thinkingBounds={'max': 'high'}, cwd='other')\n"
+        "return [a.value, b.value]",
+        config=load_config(tmp_path),
+        cwd=tmp_path,
+    )
+    assert result.value == [{"min": "high", "max": "xhigh"}, {"min": "off", "max": "low"}]
+
+
+async def test_what_the_parent_asks_for_is_asked_of_its_person_with_the_childs_path(tmp_path):
+    asked: list[ApprovalRequest] = []
+
+    async def approve(request: ApprovalRequest):
+        asked.append(request)
+        return "deny" if request.caller[-1] == "leaf" else "once"
+
+    write = (
+        "try:\n    await thinking.set(level='low')\nexcept Exception as error:\n    return str(error)\nreturn 'done'"
+    )
+    middle = f"mine = {write.splitlines()[1].strip()}\nreturn (await agents.run(program={write!r}, name='leaf')).value"
+    result = await run(
+        f"return (await agents.run(program={middle!r}, name='middle', recursive=True)).value",
+        config=config(approvals={"agent": "allow", "write": "ask"}),
+        approver=approve,
+        cwd=tmp_path,
+    )
+    assert [(request.ref, request.caller) for request in asked] == [
+        ("thinking.set", ("middle",)),
+        ("thinking.set", ("middle", "leaf")),
+    ]
+    assert "denied" in result.value
+
+
+async def test_a_child_may_not_do_what_its_parent_may_not(tmp_path):
+    write = "try:\n    await thinking.set(level='low')\nexcept Exception as error:\n    return type(error).__name__ + str(error)"
+    result = await run(
+        f"return (await agents.run(program={write!r})).value", config=config(), deny=["write"], cwd=tmp_path
+    )
+    assert result.value.startswith("ActionDenied")
+    narrowed = await run(f"return (await agents.run(program={write!r}, risks={{'write': 'deny'}})).value", cwd=tmp_path)
+    assert narrowed.value.startswith("ActionDenied")
+
+
+async def test_tools_that_were_not_given_are_refused_in_the_child(tmp_path):
+    (tmp_path / "a.txt").write_text("text")
+    use = "got = []\ntry:\n    await pi.read(path='a.txt')\n    got.append('ok')\nexcept Exception as error:\n    got.append(str(error))\ntry:\n    await pi.ls(path='.')\n    got.append('ok')\nexcept Exception as error:\n    got.append(str(error))\nreturn got"
+    result = await run(f"return (await agents.run(program={use!r}, tools=['pi.read'])).value", cwd=tmp_path)
+    assert result.value[0] == "ok"
+    assert "not among the tools" in result.value[1]
+
+
+async def test_secrets_reach_a_child_only_where_configured(tmp_path, monkeypatch):
+    for name in ("ANTHROPIC_API_KEY", "FOO_TOKEN", "LOCAL_KEY"):
+        monkeypatch.setenv(name, "s3cr3t!")
+    result = await run(
+        "return await agents.run(program='return 1')",
+        config=config(agents={"environment": ["LOCAL_KEY"]}),
+        cwd=tmp_path,
+    )
+    record = records(tmp_path / "agent").read(result.value["id"])
+    assert "LOCAL_KEY" in record.request.environment_names
+    assert not {"ANTHROPIC_API_KEY", "FOO_TOKEN", "PI_FABRIC_OWNER"} & set(record.request.environment_names)
+    assert "s3cr3t!" not in (record.folder / "request.json").read_text()
+
+
+async def test_enforce_blocks_every_launch(tmp_path):
+    source = "said = []\nfor call in (agents.run, agents.spawn):\n    pass\ntry:\n    await agents.run(program='return 1')\nexcept Exception as error:\n    said.append(str(error))\ntry:\n    await agents.spawn(program='return 1', residency='durable')\nexcept Exception as error:\n    said.append(str(error))\nreturn said"
+    result = await run(source, config=config(schema={"mode": "enforce"}), cwd=tmp_path)
+    assert len(result.value) == 2
+    assert all("schema.mode" in text for text in result.value)
+
+
+async def test_a_program_that_ends_stops_what_it_waits_for_and_the_next_open_tells_the_session(tmp_path, agent_dir):
+    session = tmp_path / "s.jsonl"
+    first = await run(
+        "await agents.spawn(program='import asyncio\\nawait asyncio.sleep(60)', name='left')\nreturn 1",
+        session=session,
+        cwd=tmp_path,
+    )
+    assert first.ok
+    (record,) = list(records(agent_dir).all())
+    assert (record.status, record.delivered) == ("stopped", False)
+    async with open_host(config(), session=session, cwd=tmp_path) as host:
+        told = [entry for entry in host.session.branch() if entry.type == "custom_message"]
+        assert len(told) == 1
+        assert "left" in str(told[0].get("content"))
+    async with open_host(config(), session=session, cwd=tmp_path) as host:
+        assert len([entry for entry in host.session.branch() if entry.type == "custom_message"]) == 1
+    assert list(records(agent_dir).all())[0].delivered
+
+
+async def test_a_durable_child_outlives_its_session_and_is_told_at_the_next_open(tmp_path, agent_dir):
+    import trio
+
+    session = tmp_path / "s.jsonl"
+    program = "import asyncio\nawait asyncio.sleep(0.5)\nreturn 7"
+    cfg = config(agents={"residentIdleSeconds": 0.3})
+    first = await run(
+        f"h = await agents.spawn(program={program!r}, residency='durable', name='long', thinkingBounds={{'max': 'low'}})\nreturn h",
+        config=cfg,
+        session=session,
+        cwd=tmp_path,
+    )
+    assert first.error is None
+    run_id = first.value["id"]
+    with trio.fail_after(30):
+        while records(agent_dir).read(run_id).result is None:
+            await trio.sleep(0.05)
+    assert records(agent_dir).read(run_id).result.value == 7
+    async with open_host(cfg, session=session, cwd=tmp_path) as host:
+        told = [entry for entry in host.session.branch() if entry.type == "custom_message"]
+        assert len(told) == 1
+        assert "completed" in str(told[0].get("content"))
+        again = await host.run_program(
+            f"return [(await agents.status('{run_id}')).status, (await agents.wait('{run_id}')).value]"
+        )
+        assert again.value == ["completed", 7]
+    with trio.fail_after(20):
+        while list((agent_dir / "fabric" / "agents" / "resident").glob("*.sock")):
+            await trio.sleep(0.05)
