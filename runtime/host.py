@@ -188,11 +188,11 @@ async def open_host(
             stack.callback(store.close)
             if at is not None:
                 store.navigate(at)
-            live = _session(store, settings, model=model, managed=managed or settings.managed, warn=warn)
+            live = _session(store, settings, model=model, warn=warn)
             registry = Registry(may_use=as_child.may_use)
             given = list(actions)
             registry.replace_source(EMBEDDER_SOURCE, [one for one in given if isinstance(one, Action)])
-            if live.thinking is not None:
+            if live.thinking is not None and not (managed or settings.managed):
                 registry.replace_source("thinking", thinking_actions(live.thinking))
             admission = Admission(
                 registry,
@@ -218,9 +218,7 @@ async def open_host(
                 )
             )
             stack.callback(_feed_advisor(registry, live.advisor))
-            await live.start("resume" if resumed else "startup")
-            if level is not None:
-                await live.set_level(level)
+            await live.start("resume" if resumed else "startup", level=level)
             services = await stack.enter_async_context(trio.open_nursery())
             context = RunContext(
                 session=live,
@@ -308,7 +306,6 @@ def _session(
     settings: Config,
     *,
     model: Model | str | None,
-    managed: bool,
     warn: Callable[[str], None] | None,
 ) -> Session:
     """The session and its services, nothing replayed yet."""
@@ -318,7 +315,8 @@ def _session(
         model=settings.catalog.find(model) if isinstance(model, str) else model,
         warn=warn,
     )
-    thinking = None if managed else ThinkingController(local, settings.bounds, inherited=settings.inherited)
+    # A managed host has no `thinking.*`, but a pending revert and inherited bounds hold there too.
+    thinking = ThinkingController(local, settings.bounds, inherited=settings.inherited)
     local.due = thinking
     return Session(local, thinking=thinking, advisor=AdvisorService(local, advisory_settings(settings)))
 

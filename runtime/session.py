@@ -42,7 +42,7 @@ class Session:
     def __init__(self, host: LocalHost, *, thinking: ThinkingController | None, advisor: AdvisorService | None) -> None:
         self.host = host
         self.thinking = thinking
-        """None in a managed host, which has no `thinking.*` at all."""
+        """None: the session keeps no override; a managed host has one and only does not offer `thinking.*`."""
         self.advisor = advisor
         self.level_changes: list[LevelChanged] = []
         """Every change since the running agent run began, oldest first."""
@@ -70,12 +70,23 @@ class Session:
         """The active branch, root first."""
         return self.host.branch()
 
-    async def start(self, reason: StartReason) -> None:
-        """Replay the branch into every service."""
+    async def start(self, reason: StartReason, *, level: Level | None = None) -> None:
+        """Replay the branch into every service. `level`: what a person chose for this start (`--level`).
+
+        A child's level goes inside its inherited bounds before it is set, so that it is recorded once.
+        """
         self.host.on_level_changed = self._level_changed
+        if level is not None and self.thinking is not None:
+            level = self.thinking.level_at_start(level)
+        if level is not None and not self.branch():
+            await self.host.set_level_by_person(level)
+            level = None
         event = SessionStarted(reason, self.branch())
         if self.thinking is not None:
             await self.thinking.session_started(event)
+        if level is not None:
+            # After the replay: the choice ends an override that the branch holds.
+            await self.host.set_level_by_person(level)
         if self.advisor is not None:
             await self.advisor.session_started(event)
         self._tell(event)

@@ -190,6 +190,19 @@ class ThinkingController:
         async with self._step():
             await self._adopt(event, left=self._state)
 
+    def level_at_start(self, level: Level) -> Level:
+        """What a level given at the start may be: in a session with inherited bounds the nearest one inside them.
+
+        It covers a model clamp that would overshoot the parent's maximum. A root session's level is the person's.
+        Seed: thinking:child:session-start-moves
+        """
+        if not self._inherited:
+            return level
+        try:
+            return clamp_supported(level, self._bounds, self._supported())
+        except NoSupportedLevelError:
+            return level
+
     def take_due(self) -> tuple[str, dict[str, Any]] | None:
         """For a host that is about to append: the entry that must stand before it. Taken means written.
 

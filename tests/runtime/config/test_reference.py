@@ -17,7 +17,7 @@ def section(name: str) -> str:
 def settings(struct, prefix=""):
     for field in msgspec.structs.fields(struct):
         kind = field.type
-        if isinstance(kind, type) and issubclass(kind, msgspec.Struct) and field.name not in ("bounds",):
+        if isinstance(kind, type) and issubclass(kind, msgspec.Struct) and field.name != "bounds":
             yield from settings(kind, f"{prefix}{field.encode_name}.")
         else:
             yield prefix.removesuffix("."), field
