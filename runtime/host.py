@@ -218,6 +218,8 @@ async def open_host(
                 )
             )
             stack.callback(_feed_advisor(registry, live.advisor))
+            if live.advisor is not None and sources.servers is not None:
+                live.advisor.learn_sources = sources.servers.learn
             await live.start("resume" if resumed else "startup", level=level)
             services = await stack.enter_async_context(trio.open_nursery())
             context = RunContext(

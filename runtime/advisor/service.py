@@ -4,7 +4,7 @@ It knows the host only by its port. A hint burns after its line is in the transc
 nothing burned, nothing is spent, and the heat stays.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Final
 
 import trio
@@ -22,6 +22,8 @@ from runtime.transcript.entries import Entry, now_timestamp
 
 EXEC_TOOL: Final = "fabric_exec"
 """Pi's tool whose recorded code names MCP servers. Our own runs leave a trace instead."""
+LEARN_DEADLINE_SECONDS: Final = 15.0
+"""How long a prompt waits for servers that nobody has seen before; what comes later counts from the next prompt on."""
 APPEND_DEADLINE_SECONDS: Final = 10.0
 """An append and the burn that follows it are one step: a cancellation waits this long for them."""
 
@@ -41,6 +43,8 @@ class AdvisorService:
         """What the advisor remembers now."""
         self.last_hint: Hint | None = None
         """The latest hint that was said on this branch view, for display."""
+        self.learn_sources: Callable[[], Awaitable[None]] | None = None
+        """Makes sources known that never were (a server's first start); awaited before a prompt is read, in bounds."""
         self._refs: dict[str, dict[str, str]] = {}
         self._tools: dict[str, dict[str, str]] = {}
         self._unresolved: set[str] = set()
@@ -78,6 +82,9 @@ class AdvisorService:
 
         Raises: whatever the host's append raises; nothing burned then.
         """
+        if self.learn_sources is not None and self.settings.mode != "disabled":
+            with trio.move_on_after(LEARN_DEADLINE_SECONDS):
+                await self.learn_sources()
         decision = consider(self.state, self.index, event.text, self.settings)
         self.state = decision.state
         if decision.hint is None:

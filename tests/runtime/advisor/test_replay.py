@@ -178,3 +178,24 @@ def test_the_same_steps_give_the_same_bytes_under_any_hash_seed():
         for seed in ("0", "1")
     }
     assert len(outputs) == 1
+
+
+@pytest.mark.parametrize(
+    ("call", "burns"),
+    [
+        ({"decision": "allowed"}, True),
+        ({"decision": "approved", "ok": False, "error": {"kind": "host"}}, True),
+        ({"decision": "denied"}, False),
+        ({"decision": "blocked"}, False),
+        ({"decision": "rejected"}, False),
+        ({"error": {"kind": "denied"}}, False),
+        ({"error": {"kind": "host"}}, True),
+    ],
+)
+def test_only_a_traced_call_that_ran_burns(call, burns):
+    run = {
+        "type": "custom",
+        "customType": "pi-fabric-run",
+        "data": {"calls": [{"ref": "mcp.git.x", "namespace": "mcp:git", **call}]},
+    }
+    assert list(restored(run).ash) == (["mcp:git"] if burns else [])
