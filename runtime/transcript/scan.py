@@ -178,9 +178,8 @@ class _Reader:
 
     def _take_first(self, line: bytes) -> None:
         try:
-            if line.lstrip()[:1] not in _JSON_BEGINS:
-                raise ValueError("no JSON begins so")  # a long log is refused without trying each of its lines
-            value = strict_json.decode(line)
+            # A long log is refused without trying to decode each of its lines.
+            value = strict_json.decode(line if line.lstrip()[:1] in _JSON_BEGINS else b"")
         except ValueError:
             self._skip("nul" if b"\0" in line else "malformed", "no JSON before the header; skipped")
             return
@@ -208,7 +207,7 @@ class _Reader:
         lengths = list(map(len, lines))
         offsets = list(accumulate(map(add, lengths, repeat(1)), initial=offset))
         offsets.pop()
-        places = BlockPlaces(offsets, lengths, list(range(self._lines + 1, self._lines + 1 + count)))
+        places = BlockPlaces(offsets, lengths, range(self._lines + 1, self._lines + 1 + count))
         if not self._tree.extend(ids, list(map(_get_parent_id, envelopes)), codes, places):
             return False
         self._lines += count

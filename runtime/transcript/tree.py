@@ -1,13 +1,14 @@
 """The shape of a session: ids, parents, leaf, branch, orphans, duplicates, cycles. It knows no bytes and no file.
 
-A million entries fit in about 170 MB: ids are interned once in a dict, everything else lies in flat arrays.
+A million entries fit in about 200 MB: flat arrays, one string for each id, and a set of the ids that becomes a map to
+nodes only when somebody asks for an entry by its id. Most entries follow the entry before them, and need no look-up.
 A node is the number of an id in order of its first appearance; a duplicate id keeps its node and moves its line.
 """
 
 import operator
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import repeat
+from itertools import compress
 from typing import Final, NamedTuple, TypeAlias
 
 from runtime.transcript.damage import Finding
@@ -36,7 +37,7 @@ class BlockPlaces(NamedTuple):
 
     offsets: list[int]
     lengths: list[int]
-    lines: list[int]
+    lines: range
 
 
 class _KindCodes(dict[Kind, int]):
@@ -53,7 +54,8 @@ class Tree:
     def __init__(self) -> None:
         self.leaf: int = ROOT
         """Node of the last entry in file order, or wherever `leaf` was moved; ROOT: before every entry."""
-        self._node_of: dict[str, int] = {}
+        self._known: set[str] = set()
+        self._node_of: dict[str, int] | None = None
         self._ids: list[str] = []
         self._parents = array("i")
         self._kinds = array("I")
@@ -67,73 +69,82 @@ class Tree:
         self._findings: list[Finding] = []
         self._ordered = True
         """Every parent stands before its child and no id came twice: then no cycle is possible."""
-        self._repeated = False
-        """Some id came twice within what `extend` was given."""
 
     def __len__(self) -> int:
         return len(self._ids)
 
     def __contains__(self, entry_id: object) -> bool:
-        return entry_id in self._node_of
+        return entry_id in (self._known if self._node_of is None else self._node_of)
 
     def extend(self, ids: list[str], parent_ids: list[str | None], codes: list[int], places: "BlockPlaces") -> bool:
         """Add a block in one sweep; False (and nothing added) where an id is there already.
 
-        Every step is one pass in C: a million entries cost half a second.
+        Every step is one pass in C: a million entries cost a third of a second.
         """
         start, count = len(self._ids), len(ids)
-        if self._repeated and not self._node_of.keys().isdisjoint(ids):
-            return False
-        self._node_of.update(zip(ids, range(start, start + count), strict=True))
-        if len(self._node_of) != start + count:
-            # Rare and costly once; from now on blocks are checked before they go in.
-            self._repeated = True
-            self._node_of = dict(zip(self._ids, range(start), strict=True))
-            return False
+        if self._node_of is not None:
+            if len(set(ids)) != count or not self._node_of.keys().isdisjoint(ids):
+                return False
+            self._node_of.update(zip(ids, range(start, start + count), strict=True))
+        else:
+            self._known.update(ids)
+            if len(self._known) != start + count:
+                self._index()  # some id came twice: from here on ids are looked up one by one
+                return False
+        before: list[str | None] = [self._ids[-1] if start else None]
+        before += ids[:-1]
         self._ids.extend(ids)
-        parents = list(map(self._node_of.get, parent_ids, repeat(MISSING)))  # type: ignore[arg-type]
-        if MISSING in parents:
-            for position, parent in enumerate(parents):
-                if parent == MISSING:
-                    parents[position] = self._unresolved(start + position, parent_ids[position])
-        self._ordered = self._ordered and all(map(operator.lt, parents, range(start, start + count)))  # type: ignore[arg-type]
-        self._parents.fromlist(parents)  # type: ignore[arg-type]
+        self._parents.extend(range(start - 1, start - 1 + count))
+        if parent_ids != before:
+            for position in compress(range(count), map(operator.ne, parent_ids, before)):
+                self._parents[start + position] = self._unresolved(start + position, parent_ids[position])
         self._kinds.fromlist(codes)
         self._offsets.fromlist(places.offsets)
         self._lengths.fromlist(places.lengths)
-        self._lines.fromlist(places.lines)
+        self._lines.extend(places.lines)
         self.leaf = start + count - 1
         return True
+
+    def _index(self) -> dict[str, int]:
+        """The map from ids to nodes, made when it is first needed."""
+        if self._node_of is None:
+            self._node_of = dict(zip(self._ids, range(len(self._ids)), strict=True))
+            self._known = set()
+        return self._node_of
 
     def add(self, entry_id: str, parent_id: str | None, kind: Kind, place: Place) -> int:
         """Add one entry, make it the leaf and return its node; a second entry of an id replaces the first, as in Pi."""
         code = self._kind_codes[kind]
-        node = self._node_of.get(entry_id, len(self._ids))
-        parent = self._node_of.get(parent_id, MISSING) if parent_id else ROOT
-        if parent_id == entry_id:
-            parent = node
-        if node == len(self._ids):
-            self._node_of[entry_id] = node
+        fresh = entry_id not in self
+        node = len(self._ids) if fresh else self._index()[entry_id]
+        if not fresh:
+            self._replace(node, entry_id, code, place)
+        else:
+            if self._node_of is None:
+                self._known.add(entry_id)
+            else:
+                self._node_of[entry_id] = node
             self._ids.append(entry_id)
-            self._parents.append(parent)
+            self._parents.append(ROOT)
             self._kinds.append(code)
             self._offsets.append(place.offset)
             self._lengths.append(place.length)
             self._lines.append(place.line)
+        if parent_id and self.leaf >= 0 and self._ids[self.leaf] == parent_id and self.leaf < node:
+            self._parents[node] = self.leaf
         else:
-            self._ordered = False
-            first = self._lines[node]
-            message = f"the id {entry_id!r} was used on line {first} already; this later entry replaces that one"
-            self._findings.append(Finding(place.line, "duplicate", message, entry_id))
-            self._missing.pop(node, None)
-            self._parents[node] = parent
-            self._kinds[node] = code
-            self._offsets[node], self._lengths[node], self._lines[node] = place
-        if parent == MISSING:
             self._parents[node] = self._unresolved(node, parent_id)
-        self._ordered = self._ordered and parent < node
         self.leaf = node
         return node
+
+    def _replace(self, node: int, entry_id: str, code: int, place: Place) -> None:
+        self._ordered = False
+        first = self._lines[node]
+        message = f"the id {entry_id!r} was used on line {first} already; this later entry replaces that one"
+        self._findings.append(Finding(place.line, "duplicate", message, entry_id))
+        self._missing.pop(node, None)
+        self._kinds[node] = code
+        self._offsets[node], self._lengths[node], self._lines[node] = place
 
     def codes(self, kinds: Iterable[Kind]) -> list[int]:
         """The numbers that stand for kinds in `extend`."""
@@ -151,9 +162,16 @@ class Tree:
         return MISSING
 
     def settle(self) -> None:
-        """Resolve parents that stand after their children and cut cycles; called once, when a file was read."""
+        """Find the parents that are not simply the entry before, and cut cycles; called once, when a file was read."""
+        wanted = set(self._missing.values())
+        if self._node_of is not None:
+            found = {parent_id: self._node_of[parent_id] for parent_id in wanted if parent_id in self._node_of}
+        elif wanted:
+            found = {entry_id: node for node, entry_id in enumerate(self._ids) if entry_id in wanted}
+        else:
+            found = {}
         for node, parent_id in list(self._missing.items()):
-            parent = self._node_of.get(parent_id)
+            parent = found.get(parent_id)
             if parent is not None:
                 self._parents[node] = parent
                 self._ordered = self._ordered and parent < node
@@ -193,7 +211,7 @@ class Tree:
 
     def node(self, entry_id: str) -> int | None:
         """The node of an id; None: no such entry."""
-        return self._node_of.get(entry_id)
+        return self._index().get(entry_id)
 
     def id(self, node: int) -> str:
         """The id of a node."""
