@@ -47,7 +47,9 @@ def test_call_by_ref_is_no_action_of_anybody():
         Registry().replace_source("tools", [make("tools.call")])
 
 
-@pytest.mark.parametrize("ref", ["one", "a..b", ".a", "a.", "a.b c", "a.b\n", "1a.b", "_a.b", "a." + "x" * 300, "a.b\x1b"])
+@pytest.mark.parametrize(
+    "ref", ["one", "a..b", ".a", "a.", "a.b c", "a.b\n", "1a.b", "_a.b", "a." + "x" * 300, "a.b\x1b"]
+)
 def test_refs_that_no_program_can_write_are_refused(ref):
     with pytest.raises(InvalidRefError):
         Registry().replace_source("x", [_raw(ref)])
