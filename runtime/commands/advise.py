@@ -13,7 +13,7 @@ from runtime.advisor.explain import explain, render_text
 from runtime.advisor.fingerprint import CatalogTool, Fingerprint
 from runtime.advisor.history import Turn, walk, walk_prompts
 from runtime.advisor.replay import replay
-from runtime.advisor.service import EXEC_TOOL
+from runtime.advisor.service import EXEC_TOOL, well_formed
 from runtime.advisor.settings import MODES, AdvisorySettings, checked_settings, settings_from
 
 EXPLAIN: Final = "prompt"
@@ -110,7 +110,7 @@ def explain_command(
     else:
         if explain_last:
             click.echo(f"last prompt: {' '.join(text.split())[:200]}\n")
-        click.echo(render_text(explanation, most=most))
+        click.echo(well_formed(render_text(explanation, most=most)))
 
 
 @command.command(PLOT)
