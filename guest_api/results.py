@@ -1,4 +1,6 @@
-"""How a host's results read inside a program: plain dicts whose keys are attributes too (`status.level`); it knows no actions."""
+"""How a host's results read inside a program: plain dicts whose keys are attributes too (`status.level`); it
+knows no actions.
+"""
 
 from typing import Any, NoReturn, final
 

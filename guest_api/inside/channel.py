@@ -1,6 +1,7 @@
 """The guest's end of the bridge: frames queued and written together, replies read one blocking receive at a time.
 
-It knows no calls and no tasks. The socket is blocking and has no timeout, because `poll` is not among the allowed system calls.
+It knows no calls and no tasks. The socket is blocking and has no timeout, because `poll` is not among the
+allowed system calls.
 """
 
 import math
@@ -89,7 +90,8 @@ class Channel:
             self._awake_credit += _REGAINED_CREDIT
             return
         self.wait_awake(_AWAKE_SECONDS, math.inf, int)
-        self._awake_credit = min(self._awake_credit + 1.0, _MOST_CREDIT) if self._incoming else self._awake_credit - 1.0
+        found = bool(self._incoming)
+        self._awake_credit = min(self._awake_credit + 1.0, _MOST_CREDIT) if found else self._awake_credit - 1.0
 
     def wait_awake(self, seconds: float, interval_seconds: float, work: Callable[[], object]) -> None:
         """Until the host has sent something, or `seconds` are over: ask again and again, and do `work` now and then.
@@ -134,7 +136,8 @@ class Channel:
         except OSError:
             count = 0
         if count == 0:
-            # The host is gone or has closed this run. A program could swallow any exception, so the process ends here.
+            # The host is gone or has closed this run. A program could swallow any exception, so the process
+            # ends here.
             os._exit(0)
         return count
 

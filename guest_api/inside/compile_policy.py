@@ -1,11 +1,15 @@
 """Source to code, or a refusal: the names a program may spell are decided here, before anything runs.
 
-The body becomes one `async def`, which gives top-level `await` and `return` and keeps every line number. Names are checked,
+The body becomes one `async def`, which gives top-level `await` and `return` and keeps every line number. Names
+are checked,
 opcodes stay plain: the guest process holds no host object, so guarding each load would cost speed and buy nothing.
-Invariant: code that compiles mentions no refused name as an attribute, variable, argument, import or pattern, in any spelling
+Invariant: code that compiles mentions no refused name as an attribute, variable, argument, import or pattern,
+in any spelling
 (the parser normalises look-alikes before this file sees them); syntax without a visitor here is refused.
 Attacked by `tests/escapes/programs` and `tests/guest_api/test_policy_fuzz.py`.
 """
+
+# ruff: noqa: D102, N802, N815  a visitor's name is that of its node, and says what it does
 
 import ast
 import functools
@@ -15,7 +19,7 @@ from dataclasses import dataclass
 from types import CodeType
 from typing import Any, Final
 
-from RestrictedPython import compile_restricted_exec
+from RestrictedPython.compile import compile_restricted_exec
 from RestrictedPython.transformer import RestrictingNodeTransformer
 
 from guest_api.inside import names
@@ -120,7 +124,8 @@ def _compile(source: str, namespaces: tuple[str, ...]) -> CodeType:
     if result.errors:
         line, _, message = result.errors[0].removeprefix("Line ").partition(": ")
         raise _refused(source, message, int(line) if line.isdigit() else None)
-    code: CodeType = result.code
+    code = result.code
+    assert code is not None  # noqa: S101  there were no errors
     return code
 
 
@@ -134,7 +139,7 @@ def _named(name: str, node: ast.AST) -> ast.Name:
     return ast.copy_location(ast.Name(name, ast.Load()), node)
 
 
-class ProgramPolicy(RestrictingNodeTransformer):  # type: ignore[misc]
+class ProgramPolicy(RestrictingNodeTransformer):
     """The relaxed policy: plain opcodes, checked names, a closed list of syntax."""
 
     namespaces: frozenset[str] = frozenset()
@@ -178,10 +183,12 @@ class ProgramPolicy(RestrictingNodeTransformer):  # type: ignore[misc]
     visit_Subscript = visit_Slice = visit_Starred = visit_AugAssign = plain
     visit_For = visit_AsyncFor = visit_With = visit_AsyncWith = visit_withitem = visit_Await = plain
     visit_ListComp = visit_SetComp = visit_DictComp = visit_GeneratorExp = visit_comprehension = plain
-    visit_Match = visit_match_case = visit_MatchValue = visit_MatchSingleton = visit_MatchSequence = visit_MatchOr = plain
+    visit_Match = visit_match_case = visit_MatchValue = visit_MatchSingleton = visit_MatchSequence = visit_MatchOr = (
+        plain
+    )
     visit_Constant = visit_arguments = visit_Return = visit_JoinedStr = visit_FormattedValue = visit_NamedExpr = plain
 
-    def visit_Name(self, node: ast.Name) -> ast.AST:  # noqa: N802
+    def visit_Name(self, node: ast.Name) -> ast.AST:
         name = node.id
         if name.startswith("__") and name.endswith("__"):
             self._check_dunder_name(node)
@@ -199,7 +206,7 @@ class ProgramPolicy(RestrictingNodeTransformer):  # type: ignore[misc]
             return  # `__repr__ = __str__` and `__hash__ = None` say no more than a def would
         self.check_variable(node, name)
 
-    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:  # noqa: N802
+    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
         self.check_attribute(node, node.attr, allow_methods=_is_plain_super(node.value))
         if node.attr in names.READABLE and not isinstance(node.ctx, ast.Load):
             self.error(node, f'"{node.attr}" can be read, not assigned')
@@ -215,13 +222,13 @@ class ProgramPolicy(RestrictingNodeTransformer):  # type: ignore[misc]
         if isinstance(root, ast.Name) and root.id in self.namespaces and not self._is_bound(root.id):
             self.error(node, f'"{node.attr}" is refused: names that start with _ are not host actions')
 
-    def visit_keyword(self, node: ast.keyword) -> ast.AST:  # noqa: N802
+    def visit_keyword(self, node: ast.keyword) -> ast.AST:
         self.check_variable(node, node.arg)
         return self.plain(node)  # type: ignore[no-any-return]
 
     # Calls
 
-    def visit_Call(self, node: ast.Call) -> ast.AST:  # noqa: N802
+    def visit_Call(self, node: ast.Call) -> ast.AST:
         func = node.func
         if isinstance(func, ast.Attribute) and func.attr in names.FORMATTERS:
             return self._format_call(node, func)
@@ -275,13 +282,13 @@ class ProgramPolicy(RestrictingNodeTransformer):  # type: ignore[misc]
 
     # Imports
 
-    def visit_Import(self, node: ast.Import) -> ast.AST:  # noqa: N802
+    def visit_Import(self, node: ast.Import) -> ast.AST:
         for alias in node.names:
             self._check_module(node, alias.name)
             self.check_variable(node, alias.asname)
         return node
 
-    def visit_ImportFrom(self, node: ast.ImportFrom) -> ast.AST:  # noqa: N802
+    def visit_ImportFrom(self, node: ast.ImportFrom) -> ast.AST:
         if node.module == "__future__":
             return ast.copy_location(ast.Pass(), node)
         if node.level:
@@ -305,7 +312,7 @@ class ProgramPolicy(RestrictingNodeTransformer):  # type: ignore[misc]
 
     # Functions and classes
 
-    def visit_Module(self, node: ast.Module) -> ast.AST:  # noqa: N802
+    def visit_Module(self, node: ast.Module) -> ast.AST:
         """The wrapper that holds the program; see `_compile`."""
         entry = node.body[0]
         assert isinstance(entry, ast.AsyncFunctionDef)  # noqa: S101  made by _compile
@@ -313,7 +320,8 @@ class ProgramPolicy(RestrictingNodeTransformer):  # type: ignore[misc]
         self._scopes.append("program")
         entry.body = self._visit_body(entry.body)
         self._scopes.pop()
-        # `global n` below must mean the program's own n, which would be a local of the wrapper. Functions and classes join
+        # `global n` below must mean the program's own n, which would be a local of the wrapper. Functions and
+        # classes join
         # them, so that their qualified names are those of a module and calls to them cost what they cost in one.
         shared = self._globals | (self._top_definitions - self._nonlocals)
         if shared:
@@ -331,7 +339,7 @@ class ProgramPolicy(RestrictingNodeTransformer):  # type: ignore[misc]
                 visited.append(changed)
         return visited
 
-    def visit_FunctionDef(self, node: Any) -> ast.AST:  # noqa: N802
+    def visit_FunctionDef(self, node: Any) -> ast.AST:
         self._check_function_name(node, node.name)
         self._note_definition(node.name)
         self._check_arguments(node.args)
@@ -364,13 +372,13 @@ class ProgramPolicy(RestrictingNodeTransformer):  # type: ignore[misc]
             if extra is not None:
                 self.check_variable(extra, extra.arg)
 
-    def visit_arg(self, node: ast.arg) -> ast.AST:  # noqa: N802
+    def visit_arg(self, node: ast.arg) -> ast.AST:
         if node.annotation is not None:
             self.visit(node.annotation)
             node.annotation = None
         return node
 
-    def visit_Lambda(self, node: ast.Lambda) -> ast.AST:  # noqa: N802
+    def visit_Lambda(self, node: ast.Lambda) -> ast.AST:
         self._check_arguments(node.args)
         node.args = self.visit(node.args)
         self._scopes.append("function")
@@ -378,7 +386,7 @@ class ProgramPolicy(RestrictingNodeTransformer):  # type: ignore[misc]
         self._scopes.pop()
         return node
 
-    def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:  # noqa: N802
+    def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
         self.check_variable(node, node.name)
         self._note_definition(node.name)
         for keyword in node.keywords:
@@ -400,7 +408,7 @@ class ProgramPolicy(RestrictingNodeTransformer):  # type: ignore[misc]
         self._scopes.pop()
         return node
 
-    def visit_Assign(self, node: ast.Assign) -> ast.AST:  # noqa: N802
+    def visit_Assign(self, node: ast.Assign) -> ast.AST:
         if self._scopes[-1] == "class" and _assigns_slots(node):
             return self._visit_slots(node)
         return self.plain(node)  # type: ignore[no-any-return]
@@ -416,15 +424,17 @@ class ProgramPolicy(RestrictingNodeTransformer):  # type: ignore[misc]
                 slots.append(item.value)
             else:
                 self.error(node, "__slots__ takes literal strings")
-        assign = ast.Assign([ast.Name("__slots__", ast.Store())], ast.Constant(tuple(slots)))
+        assign = ast.Assign([ast.Name("__slots__", ast.Store())], ast.Constant(tuple(slots)))  # type: ignore[arg-type]
         return ast.fix_missing_locations(ast.copy_location(assign, node))
 
     def _check_slot(self, node: ast.AST, name: str) -> None:
         self.check_variable(node, name)
         self.check_attribute(node, name)
 
-    def visit_AnnAssign(self, node: ast.AnnAssign) -> Any:  # noqa: N802
-        """Annotations are checked, never evaluated; a class keeps which names were annotated, for its dataclass fields."""
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> Any:
+        """Annotations are checked, never evaluated; a class keeps which names were annotated, for its
+        dataclass fields.
+        """
         if self._scopes[-1] == "class" and _assigns_slots(node):
             return self._visit_slots(node)
         marker = _annotation_marker(node.annotation)
@@ -453,7 +463,7 @@ class ProgramPolicy(RestrictingNodeTransformer):  # type: ignore[misc]
                 self.visit(parameter.default_value)
                 parameter.default_value = None
 
-    def visit_TypeAlias(self, node: Any) -> ast.AST:  # noqa: N802
+    def visit_TypeAlias(self, node: Any) -> ast.AST:
         """`type Name = ...` (3.12) binds a name that nothing evaluates."""
         self.visit(node.value)
         target = self.visit(node.name)
@@ -461,7 +471,7 @@ class ProgramPolicy(RestrictingNodeTransformer):  # type: ignore[misc]
 
     # Scopes
 
-    def visit_Global(self, node: ast.Global) -> ast.AST:  # noqa: N802
+    def visit_Global(self, node: ast.Global) -> ast.AST:
         for name in node.names:
             self.check_variable(node, name)
         self._globals.update(node.names)
@@ -469,13 +479,13 @@ class ProgramPolicy(RestrictingNodeTransformer):  # type: ignore[misc]
             return ast.copy_location(ast.Pass(), node)
         return node
 
-    def visit_Nonlocal(self, node: ast.Nonlocal) -> ast.AST:  # noqa: N802
+    def visit_Nonlocal(self, node: ast.Nonlocal) -> ast.AST:
         for name in node.names:
             self.check_variable(node, name)
         self._nonlocals.update(node.names)
         return node
 
-    def visit_Yield(self, node: Any) -> ast.AST:  # noqa: N802
+    def visit_Yield(self, node: Any) -> ast.AST:
         if self._scopes[-1] != "function":
             self.error(node, "yield outside a function is refused: a program returns its result")
         return self.plain(node)  # type: ignore[no-any-return]
@@ -484,23 +494,23 @@ class ProgramPolicy(RestrictingNodeTransformer):  # type: ignore[misc]
 
     # Handlers and patterns
 
-    def visit_ExceptHandler(self, node: ast.ExceptHandler) -> ast.AST:  # noqa: N802
+    def visit_ExceptHandler(self, node: ast.ExceptHandler) -> ast.AST:
         self.check_variable(node, node.name)
         return self.plain(node)  # type: ignore[no-any-return]
 
-    def visit_MatchMapping(self, node: ast.MatchMapping) -> ast.AST:  # noqa: N802
+    def visit_MatchMapping(self, node: ast.MatchMapping) -> ast.AST:
         self.check_variable(node, node.rest)
         return self.plain(node)  # type: ignore[no-any-return]
 
-    def visit_MatchStar(self, node: ast.MatchStar) -> ast.AST:  # noqa: N802
+    def visit_MatchStar(self, node: ast.MatchStar) -> ast.AST:
         self.check_variable(node, node.name)
         return node
 
-    def visit_MatchAs(self, node: ast.MatchAs) -> ast.AST:  # noqa: N802
+    def visit_MatchAs(self, node: ast.MatchAs) -> ast.AST:
         self.check_variable(node, node.name)
         return self.plain(node)  # type: ignore[no-any-return]
 
-    def visit_MatchClass(self, node: ast.MatchClass) -> ast.AST:  # noqa: N802
+    def visit_MatchClass(self, node: ast.MatchClass) -> ast.AST:
         for name in node.kwd_attrs:
             self.check_attribute(node, name)
         return self.plain(node)  # type: ignore[no-any-return]
@@ -535,7 +545,11 @@ def _annotation_mark(name: str, marker: str) -> ast.Assign:
 
 def _is_annotation_mark(statement: ast.Assign) -> bool:
     target = statement.targets[0]
-    return isinstance(target, ast.Subscript) and isinstance(target.value, ast.Name) and target.value.id == "__annotations__"
+    return (
+        isinstance(target, ast.Subscript)
+        and isinstance(target.value, ast.Name)
+        and target.value.id == "__annotations__"
+    )
 
 
 def _docstring_length(body: list[ast.stmt]) -> int:

@@ -5,7 +5,7 @@ Invariant: a template reaches an attribute only through `names.attribute_problem
 Attacked by `tests/escapes/programs` (format programs) and `tests/guest_api/test_formatting.py`.
 """
 
-import _string
+import _string  # type: ignore[import-not-found]
 from collections.abc import Mapping
 from types import BuiltinMethodType, FunctionType, MethodType
 from typing import Any, Final

@@ -1,14 +1,16 @@
 """The builtins of a program, as one frozen expression, and the globals that it starts with.
 
-Intentionally absent: bare `type`, `getattr`, `setattr`, `delattr`, `vars`, `globals`, `locals`, `dir`, `eval`, `exec`, `compile`,
-`open`, `input`, `breakpoint`, `help`, exception groups. Rewritten calls reach the helpers of dunder names at the end, which a
+Intentionally absent: bare `type`, `getattr`, `setattr`, `delattr`, `vars`, `globals`, `locals`, `dir`, `eval`,
+`exec`, `compile`,
+`open`, `input`, `breakpoint`, `help`, exception groups. Rewritten calls reach the helpers of dunder names at
+the end, which a
 program cannot spell.
 Invariant: no callable here turns a string into an attribute access or into code.
 Attacked by `tests/escapes/programs` and `tests/guest_api/test_exports.py`.
 """
 
 import builtins
-import datetime
+import datetime as dt
 from collections.abc import Callable, Sequence
 from types import MappingProxyType
 from typing import Any, Final
@@ -21,9 +23,12 @@ from guest_api.inside.modules.table import MODULES, import_module
 from guest_api.inside.scheduler import DeadlockError
 
 _PLAIN: Final = (
-    "Ellipsis False None NotImplemented True abs aiter all anext any ascii bin bool bytearray bytes callable chr classmethod "
-    "complex dict divmod enumerate filter float format frozenset hash hex id int isinstance issubclass iter len list map max "
-    "memoryview min next object oct ord pow property range repr reversed round set slice sorted staticmethod str sum super "
+    "Ellipsis False None NotImplemented True abs aiter all anext any ascii bin bool bytearray bytes callable "
+    "chr classmethod "
+    "complex dict divmod enumerate filter float format frozenset hash hex id int isinstance issubclass iter len "
+    "list map max "
+    "memoryview min next object oct ord pow property range repr reversed round set slice sorted staticmethod "
+    "str sum super "
     "tuple zip"
 )
 _GROUPS: Final = frozenset({"BaseExceptionGroup", "ExceptionGroup"})
@@ -37,6 +42,7 @@ def _type_of(value: Any) -> type:
     return kind
 
 
+_ERRORS: Final[tuple[type[errors.ActionError], ...]] = (errors.ActionError, *errors.BY_KIND.values())
 _MISSING: Final = object()
 
 
@@ -55,7 +61,7 @@ BUILTINS: Final = MappingProxyType(
             for name, value in vars(builtins).items()
             if isinstance(value, type) and issubclass(value, BaseException) and name not in _GROUPS
         },
-        **{cls.__name__: cls for cls in (errors.ActionError, *errors.BY_KIND.values())},
+        **{each.__name__: each for each in _ERRORS},
         "DeadlockError": DeadlockError,
         "__build_class__": builtins.__build_class__,
         "__import__": import_module,
@@ -126,7 +132,7 @@ def preimport() -> None:
     import encodings.utf_8
     import encodings.utf_16  # noqa: F401
 
-    now = datetime.datetime.strptime("2026-01-02", "%Y-%m-%d")  # noqa: DTZ007
+    now = dt.datetime.strptime("2026-01-02", "%Y-%m-%d")  # noqa: DTZ007
     now.strftime("%A %d %B %Y")
     for name in ("utf-8", "ascii", "latin-1", "utf-16", "utf-32", "cp1252", "unicode_escape", "rot13", "hex", "base64"):
         __import__("codecs").lookup(name)

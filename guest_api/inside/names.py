@@ -1,14 +1,17 @@
 """Which names a program may spell, and what to use instead of a refused one; it knows no syntax tree.
 
-Invariant: compile policy, formatter and every helper that takes a name ask this file, so there is one answer per name.
+Invariant: compile policy, formatter and every helper that takes a name ask this file, so there is one answer
+per name.
 Attacked by `tests/escapes/programs` (one program per refused name) and `tests/guest_api/test_policy_fuzz.py`.
 """
 
 from typing import Final
 
 _PLAIN_METHODS: Final = (
-    "init post_init repr str bool len hash eq ne lt le gt ge iter next reversed contains getitem setitem delitem missing "
-    "call enter exit aenter aexit aiter anext int float index round trunc floor ceil neg pos abs invert format copy deepcopy"
+    "init post_init repr str bool len hash eq ne lt le gt ge iter next reversed contains getitem setitem "
+    "delitem missing "
+    "call enter exit aenter aexit aiter anext int float index round trunc floor ceil neg pos abs invert format "
+    "copy deepcopy"
 )
 _OPERATORS: Final = "add sub mul matmul truediv floordiv mod divmod pow lshift rshift and or xor"
 
@@ -20,8 +23,25 @@ READABLE: Final = frozenset({"__name__", "__qualname__", "__doc__", "__cause__"}
 """The dunder attributes that a program may read."""
 
 _FRAME_NAMES: Final = frozenset(
-    "f_back f_builtins f_code f_generator f_globals f_lasti f_lineno f_locals f_trace f_trace_lines f_trace_opcodes "
-    "tb_frame tb_lasti tb_lineno tb_next co_code co_consts".split()
+    [
+        "f_back",
+        "f_builtins",
+        "f_code",
+        "f_generator",
+        "f_globals",
+        "f_lasti",
+        "f_lineno",
+        "f_locals",
+        "f_trace",
+        "f_trace_lines",
+        "f_trace_opcodes",
+        "tb_frame",
+        "tb_lasti",
+        "tb_lineno",
+        "tb_next",
+        "co_code",
+        "co_consts",
+    ]
 )
 _SUSPENDED_PREFIXES: Final = ("gi_", "cr_", "ag_")
 """Attributes of generators, coroutines and async generators: their frames and code."""

@@ -1,6 +1,7 @@
 """One program's life in a confined guest: the frames that start it, its run, and the one frame that ends it.
 
-Invariant: only this file and `scheduler.py` make frames, from values that passed `values.to_wire`; a program reaches neither.
+Invariant: only this file and `scheduler.py` make frames, from values that passed `values.to_wire`; a program
+reaches neither.
 Attacked by `tests/escapes` and `tests/guest_api/test_program.py`.
 """
 
@@ -28,6 +29,7 @@ _REWARM_SECONDS: Final = 0.001
 """While it stays awake, a guest runs its sample this often: a tenth of the time, and its caches stay its own."""
 _MESSAGE_CHARACTERS: Final = 4000
 _MAX_FRAMES: Final = 50
+_OUT_OF_MEMORY: Final = "MemoryError: the program needs more memory than it may use"
 _TOP_FRAME: Final = "<program>"
 _LIVE_LOG_SECONDS: Final = 0.05
 """A print that follows the last write by more than this goes out at once, so that people see progress."""
@@ -56,7 +58,8 @@ def _rewarm() -> None:
 def serve(sock: Any, *, language_layer: bool = True) -> None:
     """Say that the guest is ready, run one program, say how it ended.
 
-    `sock` is a blocking stream socket without timeout. With `language_layer=False` the source runs as plain Python with the
+    `sock` is a blocking stream socket without timeout. With `language_layer=False` the source runs as plain
+    Python with the
     globals `sock` and `write_frame`: for attack tests, which ask what the kernel layer alone contains.
     """
     channel = Channel(sock)
@@ -163,22 +166,18 @@ class _Run:
 
     def _failure(self, error: BaseException) -> wire.Failed:
         self._reserve = None
-        if isinstance(error, MemoryError):
-            kind, limit = "limit", "memory"
-            message = "MemoryError: the program needs more memory than it may use"
-        else:
-            kind, limit, message = _kind_of(error)
+        kind, limit, message = _kind_of(error)
         frames = _program_frames(error.__traceback__)
         if not frames and error.__context__ is not None:
             # Python turns a StopIteration of a coroutine into a RuntimeError of its own, which has no frame.
             frames = _program_frames(error.__context__.__traceback__)
         line = frames[-1][0] if frames else None
-        return wire.Failed(
-            kind, message, line, quoted_line(self._start.source, line), frames[-_MAX_FRAMES:], limit
-        )
+        return wire.Failed(kind, message, line, quoted_line(self._start.source, line), frames[-_MAX_FRAMES:], limit)
 
 
 def _kind_of(error: BaseException) -> tuple[str, str | None, str]:
+    if isinstance(error, MemoryError):
+        return "limit", "memory", _OUT_OF_MEMORY
     text = _text_of(error)
     name = type(error).__name__
     if isinstance(error, errors.ActionDenied):
@@ -262,7 +261,8 @@ class _Output:
         if cut:
             self._marked = True
             self._write(
-                f"[output limit of {self._limit} bytes reached (setting executor.outputLimitBytes): the rest is dropped]"
+                f"[output limit of {self._limit} bytes reached (setting executor.outputLimitBytes): "
+                "the rest is dropped]"
             )
 
     def _write(self, text: str) -> None:
@@ -320,7 +320,7 @@ print(status.level)
 return {"n": input["n"] + 1}
 """
 """What an idle guest runs: every page it touches is its own from then on, and 3 MB is all that it may have."""
-_WARM_UP_SOURCE: Final = '''\
+_WARM_UP_SOURCE: Final = """\
 import json, asyncio
 from dataclasses import dataclass
 
@@ -346,5 +346,4 @@ except (ValueError, KeyError) as error:
 match {"point": Point(1).moved(2)}:
     case {"point": Point(x=x)}:
         return {"n": input["n"] + 1, "x": x, "text": json.dumps([total([1, 2]), first])}
-'''
-
+"""

@@ -1,8 +1,10 @@
 """A blocking trampoline over call ids: tasks, futures and host calls of one program; it knows no asyncio names.
 
-There is no event loop library in a guest. A coroutine that waits yields its `Future`; when no task can run, the scheduler
+There is no event loop library in a guest. A coroutine that waits yields its `Future`; when no task can run,
+the scheduler
 writes what is queued, blocks for the host's replies and goes on.
-Invariant: nothing that a program can hold leads to the channel. Every internal slot of a class whose objects programs hold
+Invariant: nothing that a program can hold leads to the channel. Every internal slot of a class whose objects
+programs hold
 is spelled as a dunder, because the compile policy lets no program name one.
 """
 
@@ -164,7 +166,9 @@ class Pending(Future):
         return self.__ref__
 
     def __getattr__(self, name: str) -> NoReturn:
-        raise AttributeError(f"{self.__ref__}(...) has no result yet: write `await {self.__ref__}(...)` before `.{name}`")
+        raise AttributeError(
+            f"{self.__ref__}(...) has no result yet: write `await {self.__ref__}(...)` before `.{name}`"
+        )
 
     def __getitem__(self, key: object) -> NoReturn:
         raise TypeError(f"{self.__ref__}(...) has no result yet: write `(await {self.__ref__}(...))[{key!r}]`")
@@ -229,6 +233,12 @@ class _YieldOnce:
 yield_once: Final = _YieldOnce()
 
 
+def _called_ref(ref: str, arguments: dict[str, Any]) -> str:
+    """What a call is known by: `tools.call(ref=…)` is the call of that ref, in its errors too."""
+    named = arguments.get("ref") if ref == "tools.call" else None
+    return named if type(named) is str else ref
+
+
 class Scheduler:
     """The tasks of one program, and its calls under way."""
 
@@ -270,7 +280,7 @@ class Scheduler:
                 "pass less, or pass it in pieces"
             )
             raise errors.ActionLimit(message, ref=ref, details={"limit": "frame"})
-        return self._start(number, ref, frame)
+        return self._start(number, _called_ref(ref, arguments), frame)
 
     def timer(self, seconds: float) -> Pending:
         """A future that is done after `seconds`; the host keeps the time."""
@@ -283,7 +293,9 @@ class Scheduler:
             self.channel.queue(wire.encode(wire.Cancel(number)))
 
     def withdraw_unsent(self) -> None:
-        """Cancel the calls that the program made and never waited for, in the same write: the host then begins none of them."""
+        """Cancel the calls that the program made and never waited for, in the same write: the host then begins
+        none of them.
+        """
         flushes = self.channel.flush_count
         for number, future in list(self.pending.items()):
             if future.__flushes__ == flushes:
@@ -378,7 +390,9 @@ class Scheduler:
             task.__finish__(1, None, RuntimeError("a task cannot wait for itself"))
 
     def _break_deadlock(self, task: Task) -> None:
-        """Raise where the innermost task waits; tasks that wait for each other in a ring have no innermost, so any will do."""
+        """Raise where the innermost task waits; tasks that wait for each other in a ring have no innermost, so
+        any will do.
+        """
         innermost = task
         seen = {task}
         while type(innermost.__waiting_on__) is Task and innermost.__waiting_on__ not in seen:

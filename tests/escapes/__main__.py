@@ -32,7 +32,10 @@ async def _run_folder(folder: Path, ablated: str | None) -> int:
             verdict = await arena.run(attack, source)
             passed += verdict.passed
             failed += not verdict.passed
-            print(f"{'ok  ' if verdict.passed else 'FAIL'}  {attack.file:36} {attack.expected:20} {verdict.told}", flush=True)
+            print(
+                f"{'ok  ' if verdict.passed else 'FAIL'}  {attack.file:36} {attack.expected:20} {verdict.told}",
+                flush=True,
+            )
     if ablated is not None:
         print(f"without {ablated}: {failed} attacks did not end as expected")
     print(f"{passed} passed, {failed} failed")

@@ -28,9 +28,12 @@ CPU_SECONDS = 2
 MEMORY_BYTES = 256 * 1024 * 1024
 _NEVER_WITHOUT = {"rlimits": frozenset({"resource"}), "seccomp": frozenset(), LANGUAGE: frozenset()}
 """Kinds that are not run without a layer: the machine itself would pay."""
-_NEVER_FILES_WITHOUT = {"rlimits": frozenset({"k03_fork_bomb.py", "k26_cpu_spin.py"}), "seccomp": frozenset({"k03_fork_bomb.py"})}
+_NEVER_FILES_WITHOUT = {
+    "rlimits": frozenset({"k03_fork_bomb.py", "k26_cpu_spin.py"}),
+    "seccomp": frozenset({"k03_fork_bomb.py"}),
+}
 
-_UNCHECKED = '''\
+_UNCHECKED = """\
 import ast as _ast
 _tree = _ast.parse({source!r})
 _body = _tree.body or [_ast.Pass()]
@@ -44,7 +47,7 @@ try:
     raise RuntimeError("the program waits for a host that is not there")
 except StopIteration as _stop:
     result = repr(_stop.value)
-'''
+"""
 """A language program without the language layer: the same wrapping, no policy, the real builtins."""
 
 

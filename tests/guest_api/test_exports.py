@@ -62,7 +62,9 @@ def exports() -> Iterator[tuple[str, Any]]:
 EXPORTS = dict(exports())
 
 
-@pytest.mark.parametrize("forbidden", FORBIDDEN_BY_IDENTITY, ids=lambda value: getattr(value, "__qualname__", repr(value)))
+@pytest.mark.parametrize(
+    "forbidden", FORBIDDEN_BY_IDENTITY, ids=lambda value: getattr(value, "__qualname__", repr(value))
+)
 def test_no_export_is_a_gadget(forbidden: Any) -> None:
     assert [name for name, value in EXPORTS.items() if value is forbidden] == []
 
@@ -185,7 +187,7 @@ def test_namespaces_are_read_only_and_have_no_readable_name() -> None:
     with pytest.raises(TypeError, match="read only"):
         namespace.dumps = print  # type: ignore[attr-defined]
     with pytest.raises(AttributeError):
-        namespace.__name__  # noqa: B018
+        namespace.__name__
     with pytest.raises(TypeError):
         type("Sub", (FrozenNamespace,), {})
 

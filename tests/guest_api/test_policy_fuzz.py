@@ -33,7 +33,15 @@ HELPERS = {
     ENTRY_NAME, FORMAT_CALL, FORMAT_MAP_CALL, TYPE_CALL, GETATTR_CALL, HASATTR_CALL,
     ANNOTATION_ANY, ANNOTATION_CLASSVAR, ANNOTATION_INITVAR, ANNOTATION_KW_ONLY,
 }  # fmt: skip
-MADE_BY_THE_COMPILER = {"__module__", "__qualname__", "__annotations__", "__classcell__", "__class__", "__doc__", "__slots__"}
+MADE_BY_THE_COMPILER = {
+    "__module__",
+    "__qualname__",
+    "__annotations__",
+    "__classcell__",
+    "__class__",
+    "__doc__",
+    "__slots__",
+}
 """What class bodies and zero-argument super put into code objects by themselves."""
 
 
@@ -49,7 +57,9 @@ def _one_wide(name: str) -> str:
 
 
 spelled = st.sampled_from(REFUSED + FINE).flatmap(
-    lambda name: st.sampled_from([name, name, name, _full_width(name), _one_wide(name), name.replace("_", "_" + chr(0xFF3F), 0)])
+    lambda name: st.sampled_from(
+        [name, name, name, _full_width(name), _one_wide(name), name.replace("_", "_" + chr(0xFF3F), 0)]
+    )
 )
 
 TEMPLATES = [
@@ -118,7 +128,7 @@ def refused(name: str) -> bool:
         return False
     if name == "__name__" or name in {"obj", "format", "format_map", "mro", "with_traceback"}:
         return False  # judged below: they are refused behind a dot only
-    return names.variable_problem(name) is not None and name not in {"super"}
+    return names.variable_problem(name) is not None and name != "super"
 
 
 def attributes_of(code: types.CodeType) -> set[str]:
@@ -174,7 +184,7 @@ def test_each_template_compiles_for_a_fine_name_where_python_allows_it(template:
 @pytest.mark.parametrize("name", REFUSED)
 def test_each_refused_name_is_refused_behind_a_dot_in_every_spelling(name: str) -> None:
     for spelling in {name, _full_width(name), _one_wide(name)}:
-        with pytest.raises(ProgramRefusedError, match="refused|may only be"):
+        with pytest.raises(ProgramRefusedError, match=r"refused|may only be"):
             compile_program(f"y = 1\nx = y.{spelling}")
 
 

@@ -19,7 +19,9 @@ def test_an_error_names_its_own_line_and_quotes_it(guests: GuestServer) -> None:
     assert failure.frames == [(3, "<program>")]
 
 
-def test_an_error_in_a_nested_function_names_the_innermost_line_and_only_the_programs_frames(guests: GuestServer) -> None:
+def test_an_error_in_a_nested_function_names_the_innermost_line_and_only_the_programs_frames(
+    guests: GuestServer,
+) -> None:
     source = """
 import json
 def outer():
@@ -35,7 +37,9 @@ return outer()
 
 
 def test_an_error_in_an_awaited_task_names_the_tasks_line(guests: GuestServer) -> None:
-    source = "async def bad(n):\n    await asyncio.sleep(n)\n    raise KeyError(n)\nawait asyncio.gather(bad(1), bad(2))"
+    source = (
+        "async def bad(n):\n    await asyncio.sleep(n)\n    raise KeyError(n)\nawait asyncio.gather(bad(1), bad(2))"
+    )
     failure = failed(guests, source)
     assert (failure.line, failure.message) == (3, "KeyError: 1")
     assert failure.frames[-1] == (3, "bad")
@@ -65,13 +69,16 @@ def test_an_error_deep_in_a_recursion_keeps_a_bounded_number_of_frames(guests: G
         ("x = 1\nreturn x.__dict__", 2, "return x.__dict__"),
     ],
 )
-def test_a_refused_source_names_its_line_and_quotes_it(guests: GuestServer, source: str, line: int, quoted: str) -> None:
+def test_a_refused_source_names_its_line_and_quotes_it(
+    guests: GuestServer, source: str, line: int, quoted: str
+) -> None:
     failure = failed(guests, source)
     assert (failure.kind, failure.line, failure.source_line) == ("rejected", line, quoted)
 
 
 @pytest.mark.parametrize(
-    "source", ["return " + "-" * 9000 + "1", "return " + "(" * 300 + ")" * 300, "x = '\udc80'", "a\0b", "return " + "[" * 5000]
+    "source",
+    ["return " + "-" * 9000 + "1", "return " + "(" * 300 + ")" * 300, "x = '\udc80'", "a\0b", "return " + "[" * 5000],
 )
 def test_a_source_that_cannot_be_compiled_is_rejected(guests: GuestServer, source: str) -> None:
     if "\udc80" in source:
@@ -103,13 +110,20 @@ def test_an_uncaught_denial_is_kind_denied_and_can_be_caught(guests: GuestServer
     failure = failed(guests, "x = 1\nawait thinking.set(level='high')", answer=deny)
     assert (failure.kind, failure.line) == ("denied", 2)
     assert failure.message == "thinking.set is denied: allow it with --allow write"
-    caught = "try:\n    await thinking.set(level='high')\nexcept ActionDenied as e:\n    return [e.ref, type(e).__name__]"
+    caught = (
+        "try:\n    await thinking.set(level='high')\nexcept ActionDenied as e:\n    return [e.ref, type(e).__name__]"
+    )
     assert guests.run(caught, answer=deny).value == ["thinking.set", "ActionDenied"]
 
 
 @pytest.mark.parametrize(
     ("kind", "name"),
-    [("rejected", "ActionRejected"), ("host", "ActionFailed"), ("limit", "ActionLimit"), ("cancelled", "ActionCancelled")],
+    [
+        ("rejected", "ActionRejected"),
+        ("host", "ActionFailed"),
+        ("limit", "ActionLimit"),
+        ("cancelled", "ActionCancelled"),
+    ],
 )
 def test_each_refusal_raises_its_own_class(guests: GuestServer, kind: str, name: str) -> None:
     def refuse(ref: str, args: object) -> object:
@@ -216,7 +230,9 @@ def test_a_refused_import_lists_what_is_importable_and_what_would_do(guests: Gue
 
 
 def test_a_refused_import_can_be_caught(guests: GuestServer) -> None:
-    assert guests.run("try:\n    import numpy as np\nexcept ImportError:\n    np = None\nreturn np is None").value is True
+    assert (
+        guests.run("try:\n    import numpy as np\nexcept ImportError:\n    np = None\nreturn np is None").value is True
+    )
 
 
 @pytest.mark.parametrize("name", ["os", "vars", "type", "open"])

@@ -46,7 +46,7 @@ def run(main: Any, *, debug: object = None, loop_factory: object = None) -> Any:
     """Run a coroutine to its end and answer its result; other tasks run meanwhile."""
     del debug, loop_factory
     if not isinstance(main, CoroutineType | Future):
-        raise ValueError(f"a coroutine was expected, got {main!r}")
+        raise ValueError(f"a coroutine was expected, got {main!r}")  # noqa: TRY004  as asyncio.run
     future = ensure_future(main)
     task = future if isinstance(future, Task) else Task(_await(future))
     current().run_until(task)
@@ -154,7 +154,7 @@ class TimeoutScope:
         self.__seconds__ = None if when is None else when - time.monotonic()
         self.__start__()
 
-    async def __aenter__(self) -> "TimeoutScope":
+    async def __aenter__(self) -> "TimeoutScope":  # noqa: PYI034
         self.__task__ = current_task()
         self.__start__()
         return self
@@ -295,7 +295,7 @@ class TaskGroup:
         self.__closing__ = False
         self.__wake__: Future | None = None
 
-    async def __aenter__(self) -> "TaskGroup":
+    async def __aenter__(self) -> "TaskGroup":  # noqa: PYI034
         self.__parent__ = current_task()
         return self
 

@@ -1,10 +1,14 @@
 """`dataclasses`, `enum`, `typing` and `collections.namedtuple` without their ways from a string to code.
 
-The standard library's versions write source text from field names (`dataclasses`, `namedtuple`), define methods by string
-(functional `Enum`) and evaluate strings (`ForwardRef`, `get_type_hints`). Here a name comes from the program's own syntax,
+The standard library's versions write source text from field names (`dataclasses`, `namedtuple`), define
+methods by string
+(functional `Enum`) and evaluate strings (`ForwardRef`, `get_type_hints`). Here a name comes from the program's
+own syntax,
 which the compile policy has read, or it is checked by the same rules.
 Attacked by `tests/escapes/programs` (gadget programs).
 """
+
+# ruff: noqa: ARG001, ARG002, D102  signatures are those of what stands here instead
 
 import collections
 import dataclasses
@@ -209,9 +213,7 @@ ENUM: Final[dict[str, Any]] = {
 # --- namedtuple
 
 
-def namedtuple(
-    typename: str, field_names: Any, *, rename: bool = False, defaults: Iterable[Any] | None = None
-) -> Any:
+def namedtuple(typename: str, field_names: Any, *, rename: bool = False, defaults: Iterable[Any] | None = None) -> Any:
     """`collections.namedtuple`, whose names are checked as the compile policy checks a program's."""
     if isinstance(field_names, str):
         field_names = str.__str__(field_names).replace(",", " ").split()
@@ -221,9 +223,8 @@ def namedtuple(
         if problem is not None:
             raise ValueError(problem)
     # A list that is its own: the caller's iterable is not read a second time.
-    made: Any = collections.namedtuple(  # noqa: PYI024
-        plain[0], plain[1:], rename=bool(rename), defaults=None if defaults is None else tuple(defaults)
-    )
+    make: Any = collections.namedtuple  # noqa: PYI024
+    made = make(plain[0], plain[1:], rename=bool(rename), defaults=None if defaults is None else tuple(defaults))
     type.__setattr__(made, "__module__", "__main__")
     return made
 
@@ -333,14 +334,69 @@ def _reveal(obj: Any, /) -> Any:
     return obj
 
 
-_FORMS: Final = (
-    "AbstractSet Annotated Any AnyStr AsyncContextManager AsyncGenerator AsyncIterable AsyncIterator Awaitable Callable "
-    "ClassVar Collection Concatenate Container ContextManager Coroutine Final Generator Generic Hashable ItemsView Iterable "
-    "Iterator KeysView List Literal LiteralString Mapping MappingView Match MutableMapping MutableSequence MutableSet Never "
-    "NoReturn NotRequired Optional ParamSpecArgs Pattern Protocol ReadOnly Required Reversible Self Sequence Set Sized "
-    "SupportsAbs SupportsFloat SupportsIndex SupportsInt SupportsRound Text Tuple Type TypeAlias TypeGuard TypeIs Union "
-    "Unpack ValuesView"
-).split()
+_FORMS: Final = [
+    "AbstractSet",
+    "Annotated",
+    "Any",
+    "AnyStr",
+    "AsyncContextManager",
+    "AsyncGenerator",
+    "AsyncIterable",
+    "AsyncIterator",
+    "Awaitable",
+    "Callable",
+    "ClassVar",
+    "Collection",
+    "Concatenate",
+    "Container",
+    "ContextManager",
+    "Coroutine",
+    "Final",
+    "Generator",
+    "Generic",
+    "Hashable",
+    "ItemsView",
+    "Iterable",
+    "Iterator",
+    "KeysView",
+    "List",
+    "Literal",
+    "LiteralString",
+    "Mapping",
+    "MappingView",
+    "Match",
+    "MutableMapping",
+    "MutableSequence",
+    "MutableSet",
+    "Never",
+    "NoReturn",
+    "NotRequired",
+    "Optional",
+    "ParamSpecArgs",
+    "Pattern",
+    "Protocol",
+    "ReadOnly",
+    "Required",
+    "Reversible",
+    "Self",
+    "Sequence",
+    "Set",
+    "Sized",
+    "SupportsAbs",
+    "SupportsFloat",
+    "SupportsIndex",
+    "SupportsInt",
+    "SupportsRound",
+    "Text",
+    "Tuple",
+    "Type",
+    "TypeAlias",
+    "TypeGuard",
+    "TypeIs",
+    "Union",
+    "Unpack",
+    "ValuesView",
+]
 
 TYPING: Final[dict[str, Any]] = {
     **{name: TypingForm(name) for name in _FORMS},

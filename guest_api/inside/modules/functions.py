@@ -49,7 +49,8 @@ def cache(user_function: Any, /) -> Any:
 
 
 def _cached(function: Any, size: int | None, typed: bool) -> Any:
-    wrapper = functools._lru_cache_wrapper(function, size, typed, functools._CacheInfo)  # type: ignore[call-arg, attr-defined]
+    make: Any = functools._lru_cache_wrapper
+    wrapper = make(function, size, typed, vars(functools)["_CacheInfo"])
     _take_over(wrapper, function)
     return wrapper
 
@@ -140,9 +141,58 @@ COPY: Final[dict[str, Any]] = {"Error": copy.Error, "copy": copy.copy, "deepcopy
 
 OPERATOR: Final[dict[str, Any]] = {
     name: getattr(operator, name)
-    for name in (
-        "abs add and_ concat contains countOf delitem eq floordiv ge getitem gt iadd iand iconcat ifloordiv ilshift imatmul "
-        "imod imul index indexOf inv invert ior ipow irshift is_ is_not isub itemgetter itruediv ixor le length_hint lshift lt "
-        "matmul mod mul ne neg not_ or_ pos pow rshift setitem sub truediv truth xor"
-    ).split()
+    for name in [
+        "abs",
+        "add",
+        "and_",
+        "concat",
+        "contains",
+        "countOf",
+        "delitem",
+        "eq",
+        "floordiv",
+        "ge",
+        "getitem",
+        "gt",
+        "iadd",
+        "iand",
+        "iconcat",
+        "ifloordiv",
+        "ilshift",
+        "imatmul",
+        "imod",
+        "imul",
+        "index",
+        "indexOf",
+        "inv",
+        "invert",
+        "ior",
+        "ipow",
+        "irshift",
+        "is_",
+        "is_not",
+        "isub",
+        "itemgetter",
+        "itruediv",
+        "ixor",
+        "le",
+        "length_hint",
+        "lshift",
+        "lt",
+        "matmul",
+        "mod",
+        "mul",
+        "ne",
+        "neg",
+        "not_",
+        "or_",
+        "pos",
+        "pow",
+        "rshift",
+        "setitem",
+        "sub",
+        "truediv",
+        "truth",
+        "xor",
+    ]
 }

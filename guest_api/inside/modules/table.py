@@ -1,4 +1,6 @@
-"""The table of importable modules, built once in the zygote; it knows what is exported and what would do a refused module's job."""
+"""The table of importable modules, built once in the zygote; it knows what is exported and what would do a
+refused module's job.
+"""
 
 import abc
 import base64
@@ -8,7 +10,7 @@ import cmath
 import collections
 import collections.abc
 import csv
-import datetime
+import datetime as dt
 import decimal
 import difflib
 import fractions
@@ -42,8 +44,10 @@ def _chosen(module: Any, wanted: str) -> dict[str, Any]:
 
 
 _ABC: Final = (
-    "AsyncGenerator AsyncIterable AsyncIterator Awaitable Callable Collection Container Coroutine Generator Hashable ItemsView "
-    "Iterable Iterator KeysView Mapping MappingView MutableMapping MutableSequence MutableSet Reversible Sequence Set Sized "
+    "AsyncGenerator AsyncIterable AsyncIterator Awaitable Callable Collection Container Coroutine Generator "
+    "Hashable ItemsView "
+    "Iterable Iterator KeysView Mapping MappingView MutableMapping MutableSequence MutableSet Reversible "
+    "Sequence Set Sized "
     "ValuesView"
 )
 _abc: Final = FrozenNamespace("collections.abc", _chosen(collections.abc, _ABC))
@@ -52,7 +56,8 @@ _abc: Final = FrozenNamespace("collections.abc", _chosen(collections.abc, _ABC))
 _rng: Final = random.Random()  # noqa: S311
 
 _RANDOM: Final = (
-    "betavariate choice choices expovariate gammavariate gauss getrandbits lognormvariate normalvariate paretovariate randbytes "
+    "betavariate choice choices expovariate gammavariate gauss getrandbits lognormvariate normalvariate "
+    "paretovariate randbytes "
     "randint random randrange sample seed shuffle triangular uniform vonmisesvariate weibullvariate getstate setstate"
 )
 
@@ -70,7 +75,8 @@ MODULES: Final = MappingProxyType(
             "bisect": _chosen(bisect, "bisect bisect_left bisect_right insort insort_left insort_right"),
             "calendar": _chosen(
                 calendar,
-                "FRIDAY MONDAY SATURDAY SUNDAY THURSDAY TUESDAY WEDNESDAY day_abbr day_name isleap leapdays month_abbr "
+                "FRIDAY MONDAY SATURDAY SUNDAY THURSDAY TUESDAY WEDNESDAY day_abbr day_name isleap leapdays "
+                "month_abbr "
                 "month_name monthrange timegm weekday monthcalendar",
             ),
             "cmath": _chosen(cmath, " ".join(name for name in dir(cmath) if not name.startswith("_"))),
@@ -86,12 +92,14 @@ MODULES: Final = MappingProxyType(
                 "DictReader DictWriter Error QUOTE_ALL QUOTE_MINIMAL QUOTE_NONE QUOTE_NONNUMERIC reader writer",
             ),
             "dataclasses": classes.DATACLASSES,
-            "datetime": _chosen(datetime, "MAXYEAR MINYEAR UTC date datetime time timedelta timezone tzinfo"),
+            "datetime": _chosen(dt, "MAXYEAR MINYEAR UTC date datetime time timedelta timezone tzinfo"),
             "decimal": _chosen(
                 decimal,
-                "Clamped Context ConversionSyntax Decimal DecimalException DivisionByZero DivisionImpossible FloatOperation "
+                "Clamped Context ConversionSyntax Decimal DecimalException DivisionByZero DivisionImpossible "
+                "FloatOperation "
                 "Inexact InvalidOperation Overflow ROUND_05UP ROUND_CEILING ROUND_DOWN ROUND_FLOOR ROUND_HALF_DOWN "
-                "ROUND_HALF_EVEN ROUND_HALF_UP ROUND_UP Rounded Subnormal Underflow getcontext localcontext setcontext",
+                "ROUND_HALF_EVEN ROUND_HALF_UP ROUND_UP Rounded Subnormal Underflow getcontext localcontext "
+                "setcontext",
             ),
             "difflib": _chosen(
                 difflib, "Differ SequenceMatcher context_diff get_close_matches ndiff restore unified_diff"
@@ -101,7 +109,8 @@ MODULES: Final = MappingProxyType(
             "functools": functions.FUNCTOOLS,
             "hashlib": _chosen(
                 hashlib,
-                "blake2b blake2s md5 sha1 sha224 sha256 sha384 sha3_224 sha3_256 sha3_384 sha3_512 sha512 shake_128 shake_256",
+                "blake2b blake2s md5 sha1 sha224 sha256 sha384 sha3_224 sha3_256 sha3_384 sha3_512 sha512 "
+                "shake_128 shake_256",
             ),
             "heapq": _chosen(heapq, "heapify heappop heappush heappushpop heapreplace merge nlargest nsmallest"),
             "hmac": _chosen(hmac, "compare_digest digest"),
@@ -115,17 +124,21 @@ MODULES: Final = MappingProxyType(
             "random": {"Random": random.Random, **_chosen(_rng, _RANDOM)},
             "re": _chosen(
                 re,
-                "A ASCII DOTALL I IGNORECASE M MULTILINE Match NOFLAG Pattern RegexFlag S U UNICODE VERBOSE X compile error "
+                "A ASCII DOTALL I IGNORECASE M MULTILINE Match NOFLAG Pattern RegexFlag S U UNICODE VERBOSE X "
+                "compile error "
                 "escape findall finditer fullmatch match purge search split sub subn",
             ),
             "statistics": _chosen(
                 statistics,
-                "NormalDist StatisticsError correlation covariance fmean geometric_mean harmonic_mean kde linear_regression "
-                "mean median median_grouped median_high median_low mode multimode pstdev pvariance quantiles stdev variance",
+                "NormalDist StatisticsError correlation covariance fmean geometric_mean harmonic_mean kde "
+                "linear_regression "
+                "mean median median_grouped median_high median_low mode multimode pstdev pvariance quantiles "
+                "stdev variance",
             ),
             "string": _chosen(
                 string,
-                "Template ascii_letters ascii_lowercase ascii_uppercase capwords digits hexdigits octdigits printable "
+                "Template ascii_letters ascii_lowercase ascii_uppercase capwords digits hexdigits octdigits "
+                "printable "
                 "punctuation whitespace",
             ),
             "textwrap": _chosen(textwrap, "TextWrapper dedent fill indent shorten wrap"),
@@ -133,7 +146,8 @@ MODULES: Final = MappingProxyType(
                 **_chosen(
                     time,
                     "altzone asctime ctime daylight gmtime localtime mktime monotonic monotonic_ns perf_counter "
-                    "perf_counter_ns process_time process_time_ns strftime strptime struct_time time time_ns timezone tzname",
+                    "perf_counter_ns process_time process_time_ns strftime strptime struct_time time time_ns "
+                    "timezone tzname",
                 ),
                 "sleep": aio.block,
             },
@@ -141,7 +155,8 @@ MODULES: Final = MappingProxyType(
             "typing_extensions": classes.TYPING,
             "unicodedata": _chosen(
                 unicodedata,
-                "bidirectional category combining decimal decomposition digit east_asian_width lookup mirrored name normalize "
+                "bidirectional category combining decimal decomposition digit east_asian_width lookup mirrored "
+                "name normalize "
                 "numeric unidata_version is_normalized",
             ),
             "uuid": _chosen(uuid, "NAMESPACE_DNS NAMESPACE_OID NAMESPACE_URL NAMESPACE_X500 UUID uuid3 uuid4 uuid5"),
@@ -190,7 +205,11 @@ INSTEAD: Final = MappingProxyType(
 
 
 def import_module(
-    name: str, globals: object = None, locals: object = None, fromlist: Any = (), level: int = 0  # noqa: A002
+    name: str,
+    globals: object = None,  # noqa: A002  the parameters of `__import__`
+    locals: object = None,  # noqa: A002
+    fromlist: Any = (),
+    level: int = 0,
 ) -> Any:
     """The `__import__` of a program.
 
