@@ -67,8 +67,10 @@ class ThinkingController:
         self._state: State = None
         self._unwritten = False
         """The branch's latest entry says something else than `_state`; the next append comes after ours."""
-        self._sets = 0
-        """How many sets were made: a foreign change that waited for the lock may be older than the last of them."""
+        self._foreign_changes = 0
+        """Changes by others that were told, whether or not the lock let us act on them yet."""
+        self._answered_changes = 0
+        """How many of them were acted on, or are older than what we did since."""
         self._model: Model | None = host.model
         """The model for which the state holds; another one means that its wish must be applied again."""
 
@@ -111,11 +113,9 @@ class ThinkingController:
             clamp_supported(request.level, self._bounds, self._supported())
             await self._notice_others()
             await self._write_due()
-            self._sets += 1
-            decision = decide_set(self._state, request, self._facts(), now_ms=self._clock())
             before = self._state
             try:
-                await self._perform(decision)
+                await self._write_and_apply(request)
             except Exception:
                 await self._take_back(before)
                 raise
@@ -156,11 +156,13 @@ class ThinkingController:
 
         Seed: thinking:owner:foreign-ends, thinking:owner:own-change-not-foreign
         """
-        if event.cause != "foreign" or self._state is None:
+        if event.cause != "foreign":
             return
-        sets = self._sets
+        self._foreign_changes += 1
+        number = self._foreign_changes
         async with self._step():
-            if sets == self._sets:
+            if number > self._answered_changes:
+                self._answered_changes = number
                 await self._end_without_restoring()
 
     async def model_changed(self) -> None:
@@ -266,6 +268,21 @@ class ThinkingController:
         elif not quiet:
             await self._perform(corrected)
 
+    async def _write_and_apply(self, request: SetRequest) -> None:
+        """Append, then apply. Who changes the level in between is the owner of the baseline: decide again."""
+        while True:
+            self._answered_changes = self._foreign_changes
+            decision = decide_set(self._state, request, self._facts(), now_ms=self._clock())
+            written, *rest = decision.effects
+            await self._perform(Decision(decision.state, (written,)))
+            if self._answered_changes == self._foreign_changes:
+                break
+            self._state, self._unwritten = None, True
+        await self._perform(Decision(decision.state, tuple(rest)))
+        if self._state is not None and self._host.level == self._state.override.level:
+            # Told while we applied, and ours came last.
+            self._answered_changes = self._foreign_changes
+
     async def _take_back(self, before: State) -> None:
         """A set failed after its entry was written: the level goes back, and then a second entry says what still holds.
 
@@ -304,9 +321,12 @@ class ThinkingController:
 
     async def _notice_others(self) -> None:
         """What no event told us: another model, or a level that is not the override's."""
+        others, self._answered_changes = self._foreign_changes - self._answered_changes, self._foreign_changes
         if self._state is None:
             return
-        if self._host.model != self._model:
+        if others:
+            await self._end_without_restoring()
+        elif self._host.model != self._model:
             await self._apply_wish_again(quiet=False)
         elif self._host.level != self._state.override.level:
             await self._end_without_restoring()
