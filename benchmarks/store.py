@@ -24,7 +24,7 @@ ROOT = Path(__file__).parents[1]
 OURS = """
 import json, resource, sys, time
 from runtime.transcript.store import TranscriptStore
-started = time.perf_counter()
+started, cpu = time.perf_counter(), time.process_time()
 store = TranscriptStore.open(sys.argv[1], read_only=True)
 opened = time.perf_counter()
 branch = store.branch()
@@ -32,11 +32,11 @@ ids = branch.ids
 walked = time.perf_counter()
 latest = store.latest_custom("pi-fabric-thinking")
 print(json.dumps({"open": opened - started, "branch": walked - opened, "latest": time.perf_counter() - walked,
-                  "length": len(ids), "mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024}))
+                  "length": len(ids), "cpu": time.process_time() - cpu, "mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024}))
 """
 PLAIN = """
 import json, resource, sys, time
-started = time.perf_counter()
+started, cpu = time.perf_counter(), time.process_time()
 with open(sys.argv[1], encoding="utf-8") as file:
     entries = [json.loads(line) for line in file]
 by_id = {entry["id"]: entry for entry in entries[1:]}
@@ -46,17 +46,17 @@ while entry is not None:
     path.append(entry)
     entry = by_id.get(entry["parentId"])
 walked = time.perf_counter()
-print(json.dumps({"open": opened - started, "branch": walked - opened, "length": len(path),
+print(json.dumps({"open": opened - started, "branch": walked - opened, "length": len(path), "cpu": time.process_time() - cpu,
                   "mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024}))
 """
 PI = """
 const { SessionManager } = await import(process.argv[2] + "/dist/core/session-manager.js");
-const started = performance.now();
+const started = performance.now(), before = process.cpuUsage();
 const session = SessionManager.open(process.argv[1], "/tmp");
 const opened = performance.now();
 const branch = session.getBranch();
-const walked = performance.now();
-console.log(JSON.stringify({open: (opened - started) / 1000, branch: (walked - opened) / 1000, length: branch.length,
+const walked = performance.now(), used = process.cpuUsage(before);
+console.log(JSON.stringify({open: (opened - started) / 1000, branch: (walked - opened) / 1000, length: branch.length, cpu: (used.user + used.system) / 1e6,
                             mb: process.resourceUsage().maxRSS / 1024}));
 """
 
@@ -169,14 +169,16 @@ def main(entries: int = ENTRIES) -> dict[str, Any]:
             rows["Pi 1.6"] = _best([node, "--input-type=module", "-e", PI, str(long), pi], ROUNDS)
         appends = {"short": append_seconds(short), "long": append_seconds(long)}
     print(f"{entries:,} entries, {size / 1e6:.0f} MB, {size / entries:.0f} bytes an entry")
-    print(f"{'':18}{'open s':>9}{'branch s':>10}{'peak MB':>9}")
+    print(f"{'':18}{'open s':>9}{'branch s':>10}{'cpu s':>8}{'peak MB':>9}")
     for name, row in rows.items():
-        print(f"{name:18}{row['open']:9.2f}{row['branch']:10.2f}{row['mb']:9.0f}")
+        print(f"{name:18}{row['open']:9.2f}{row['branch']:10.2f}{row['cpu']:8.2f}{row['mb']:9.0f}")
     print(f"latest entry of a kind from the leaf: {rows['store']['latest'] * 1e6:.0f} us")
     if "Pi 1.6" in rows:
         ours, theirs = rows["store"], rows["Pi 1.6"]
         ratio = (ours["open"] + ours["branch"]) / (theirs["open"] + theirs["branch"])
-        print(f"against Pi: {ratio:.2f} of its time, {ours['mb'] / theirs['mb']:.2f} of its memory")
+        print(
+            f"against Pi: {ratio:.2f} of its time ({ours['cpu'] / theirs['cpu']:.2f} of its cpu), {ours['mb'] / theirs['mb']:.2f} of its memory"
+        )
     print(f"one append: {appends['short'] * 1e6:.0f} us on 10 entries, {appends['long'] * 1e6:.0f} us on {entries:,}")
     return {"entries": entries, "bytes": size, "rows": rows, "append_seconds": appends}
 

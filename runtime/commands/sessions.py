@@ -43,7 +43,7 @@ def _refusals(function: Callable[P, None]) -> Callable[P, None]:
 
 @click.group()
 def command() -> None:
-    r"""Look at session files. Nothing here changes the file it reads.
+    """Look at session files. Nothing here changes the file it reads.
 
     \b
     pi-fabric sessions list
@@ -51,7 +51,7 @@ def command() -> None:
     pi-fabric sessions tree session.jsonl
     pi-fabric sessions check session.jsonl
     pi-fabric sessions migrate old.jsonl new.jsonl
-    """
+    """  # noqa: D301  \b is click's own mark
 
 
 @command.command("list")
@@ -62,14 +62,14 @@ def command() -> None:
 @_json
 @_refusals
 def list_command(folder: Path | None, cwd: Path | None, as_json: bool) -> None:
-    r"""List the sessions of FOLDER, newest first; damaged ones are shown as such.
+    """List the sessions of FOLDER, newest first; damaged ones are shown as such.
 
     Without FOLDER: where Pi keeps the sessions of the working folder.
 
     \b
     pi-fabric sessions list
     pi-fabric sessions list ~/.pi/agent/sessions/--project-- --json
-    """
+    """  # noqa: D301  \b is click's own mark
     where = folder if folder is not None else session_dir_for(cwd or Path.cwd())
     if where.is_file():
         _stop(f"{where}: a file; `pi-fabric sessions show` shows one session")
@@ -95,20 +95,20 @@ def list_command(folder: Path | None, cwd: Path | None, as_json: bool) -> None:
 @_json
 @_refusals
 def show_command(file: Path, as_json: bool) -> None:
-    r"""Show the active branch of FILE, root first.
+    """Show the active branch of FILE, root first.
 
     With --json: leaf, branch (ids, root first), header, and what the branch holds for each service.
 
     \b
     pi-fabric sessions show session.jsonl
     pi-fabric sessions show session.jsonl --json | jq -r .leaf
-    """
+    """  # noqa: D301  \b is click's own mark
     with TranscriptStore.open(file, read_only=True) as store:
         if as_json:
             _print_json(_shown(store))
             return
         header = store.header
-        click.echo(plain(f"session {header.id}  version {header.version}  {header.timestamp}  cwd {header.cwd}"))
+        click.echo(plain(f"session {header.id}  version {store.version}  {header.timestamp}  cwd {header.cwd}"))
         if header.parent_session:
             click.echo(plain(f"forked from {header.parent_session}"))
         if store.name:
@@ -128,14 +128,14 @@ def show_command(file: Path, as_json: bool) -> None:
 @_json
 @_refusals
 def tree_command(file: Path, as_json: bool) -> None:
-    r"""Show every branch of FILE: `*` marks the active one, `<- leaf` its end.
+    """Show every branch of FILE: `*` marks the active one, `<- leaf` its end.
 
     Overrides, hints, runs and their calls are written out.
 
     \b
     pi-fabric sessions tree session.jsonl
     pi-fabric sessions tree session.jsonl --json | jq '.nodes[] | select(.active)'
-    """
+    """  # noqa: D301  \b is click's own mark
     with TranscriptStore.open(file, read_only=True) as store:
         if as_json:
             active = set(store.branch_ids())
@@ -166,14 +166,14 @@ def tree_command(file: Path, as_json: bool) -> None:
 @_json
 @_refusals
 def check_command(file: Path, as_json: bool) -> None:
-    r"""Report what is damaged in FILE, with line numbers; the file is not changed.
+    """Report what is damaged in FILE, with line numbers; the file is not changed.
 
     Exit status: 0 sound, 1 damage found, 2 no session file.
 
     \b
     pi-fabric sessions check session.jsonl
     pi-fabric sessions check session.jsonl --json | jq '.findings[].line'
-    """
+    """  # noqa: D301  \b is click's own mark
     with TranscriptStore.open(file, read_only=True) as store:
         damage = store.damage
         skipped = [finding.line for finding in damage if finding.skipped]
@@ -183,7 +183,7 @@ def check_command(file: Path, as_json: bool) -> None:
                 {
                     "path": str(store.path),
                     "ok": not damage,
-                    "version": store.header.version,
+                    "version": store.version,
                     "entries": len(store),
                     "leaf": store.leaf_id,
                     "skipped": skipped,
@@ -207,14 +207,14 @@ def check_command(file: Path, as_json: bool) -> None:
 @_json
 @_refusals
 def migrate_command(file: Path, new_file: Path | None, as_json: bool) -> None:
-    r"""Write the version 3 form of a version 1 or 2 session to NEW_FILE; FILE stays as it is.
+    """Write the version 3 form of a version 1 or 2 session to NEW_FILE; FILE stays as it is.
 
     Without NEW_FILE: beside it, as `<name>.v3.jsonl`. A file that is there is never replaced.
 
     \b
     pi-fabric sessions migrate old.jsonl
     pi-fabric sessions migrate old.jsonl new.jsonl
-    """
+    """  # noqa: D301  \b is click's own mark
     target = new_file if new_file is not None else file.with_name(f"{file.stem}.v3.jsonl")
     header = write_migrated(file, target)
     if as_json:
@@ -239,6 +239,7 @@ def _shown(store: TranscriptStore) -> dict[str, Any]:
         model = _model_of(entry) or model
     return {
         "path": str(store.path),
+        "version": store.version,
         "header": dict(store.header.fields),
         "name": store.name,
         "leaf": store.leaf_id,
@@ -265,8 +266,8 @@ def _model_of(entry: Entry) -> dict[str, Any] | None:
 def _notes(store: TranscriptStore, unanswered: list[str]) -> list[str]:
     """What is no damage and still worth knowing."""
     notes = [f"tool call {call_id} has no result; models are shown an error result for it" for call_id in unanswered]
-    if store.header.version < 3:
-        notes.append(f"version {store.header.version}; appends are refused, `pi-fabric sessions migrate` converts it")
+    if store.version < 3:
+        notes.append(f"version {store.version}; appends are refused, `pi-fabric sessions migrate` converts it")
     if store.header.cwd is None:
         notes.append("the header has no cwd; Pi's RPC mode does not open such a session")
     if store.path is not None and (owner := owner_of(store.path)) is not None:

@@ -44,6 +44,7 @@ class TranscriptStore:
     ) -> None:
         self._path = path
         self._header = found.header
+        self._version = found.header.version
         self._tree: Tree = found.tree
         self._skipped = found.skipped
         self._notes = found.notes
@@ -144,7 +145,9 @@ class TranscriptStore:
         original = cls.open(path, read_only=True)
         lines = [original.header.encode(), *copies.branch_lines(original.branch())]
         source = MemorySource(b"".join(line + b"\n" for line in lines))
-        return cls(None, scan(source), source, None, None)
+        found = scan(source)
+        found.skipped = original._skipped  # noqa: SLF001  what the file lacks is still told
+        return cls(None, found, source, None, None)
 
     @classmethod
     def _load(cls, path: Path, source: LineSource, file: LineFile | None, refusal: str | None) -> "TranscriptStore":
@@ -164,7 +167,9 @@ class TranscriptStore:
                 file = None
         if file is not None:
             file.begin(found.size_bytes, terminated=found.terminated)
-        return cls(path, found, source, file, refusal)
+        store = cls(path, found, source, file, refusal)
+        store._version = version
+        return store
 
     def __enter__(self) -> Self:
         return self
@@ -183,6 +188,11 @@ class TranscriptStore:
     def header(self) -> Header:
         """Line one."""
         return self._header
+
+    @property
+    def version(self) -> int:
+        """The version of the file; an older one is shown converted, header included."""
+        return self._version
 
     @property
     def leaf_id(self) -> str | None:

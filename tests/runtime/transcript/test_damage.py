@@ -133,7 +133,7 @@ def test_a_line_of_50_mb_is_one_entry_among_others(tmp_path):
 @pytest.mark.parametrize(
     "data",
     [
-        b"2026-01-01 12:00:00 INFO started\n" * 80_000,
+        (b"2026-01-01 12:00:00 INFO started" + b"." * 300 + b"\n") * 9_000,
         b'{"level":"info","msg":"a log"}\n' * 3,
         b'{"type":"session","version":3}\n',
         b'[{"type":"session","id":"x"}]\n',

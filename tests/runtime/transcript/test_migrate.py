@@ -45,6 +45,7 @@ def test_an_old_version_loads_refuses_appends_by_name_and_stays_as_it_is(tmp_pat
     with TranscriptStore.open(path) as store:
         assert len(store.branch()) == (3 if data is V1 else 2)
         assert store.read_only
+        assert store.version == (1 if data is V1 else 2)
         with pytest.raises(ReadOnlyTranscriptError, match="sessions migrate"):
             store.append_custom("t")
         assert "hookMessage" not in {(entry.message or {}).get("role") for entry in store.branch()}

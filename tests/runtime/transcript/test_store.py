@@ -307,6 +307,16 @@ def test_in_memory_sessions_behave_alike(tmp_path):
             assert fork.header.parent_session is None
 
 
+def test_a_copy_in_memory_goes_on_from_the_branch_and_leaves_the_file_to_its_owner(path):
+    session(path, line("a"), line("side", "a"), b"broken\n", line("c", "a"))
+    before = path.read_bytes()
+    with TranscriptStore.open(path), TranscriptStore.in_memory_copy(path) as copy:
+        assert copy.branch_ids() == ["a", "c"]
+        assert [finding.line for finding in copy.skipped] == [4]
+        assert copy.append_custom("t").parent_id == "c"
+    assert path.read_bytes() == before
+
+
 def test_open_or_create_begins_a_session_where_there_is_none_or_an_empty_file(path):
     with TranscriptStore.open_or_create(path, cwd="/p") as store:
         entry = store.append_custom("t")
