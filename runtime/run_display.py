@@ -10,6 +10,7 @@ from rich.markup import escape
 from rich.pretty import Pretty
 
 from host_bridge.approval_prompt import ApprovalRequest
+from host_bridge.neutral_text import neutralise
 from host_bridge.trace import CallRecord
 from runtime.agent_display import AgentProgress
 from runtime.events import AgentStarted, Event, LevelChanged
@@ -65,16 +66,18 @@ class RunDisplay:
             return
         mark = "[green]✓[/green]" if record.ok else "[red]✗[/red]"
         arguments = "" if record.args_preview in ("", "{}") else f" {escape(_shorten(record.args_preview))}"
-        line = f"  {mark} {escape(record.ref)}[dim]{arguments}[/dim]  {record.ms:.1f} ms"
+        line = f"  {mark} {_safe(record.ref)}[dim]{arguments}[/dim]  {record.ms:.1f} ms"
         if record.approver == "person" and record.decision == "approved":
             line += " [dim](you allowed it)[/dim]"
         if record.error is not None:
-            line += f"\n      [red]{escape(record.error.message.splitlines()[0])}[/red]"
+            line += f"\n      [red]{_safe(record.error.message).partition(chr(10))[0]}[/red]"
         self._console.print(line)
 
     def log_printed(self, text: str) -> None:
         """A `print` of the program: its own output, so on standard output, as it happens."""
-        self._output.print(text, markup=False)
+        # On a terminal, so that no print moves the cursor, hides a line or draws over a question; a pipe gets it as it is.
+        shown = neutralise(text.expandtabs(), keep_newlines=True) if self._output.is_terminal else text
+        self._output.print(shown, markup=False)
 
     def approval_waiting(self, request: ApprovalRequest) -> None:  # noqa: ARG002
         """The approver shows the question itself."""
@@ -104,17 +107,22 @@ class RunDisplay:
         error = result.error
         if error is None:
             return
-        self._console.print(f"[bold red]✘ {error.kind}[/bold red] {escape(error.message)}")
+        self._console.print(f"[bold red]✘ {error.kind}[/bold red] {_safe(error.message)}")
         if error.line is not None:
             for line, name in error.frames[:-1]:
-                self._console.print(f"    [dim]line {line}, in {escape(name)}[/dim]")
-            self._console.print(f"  line {error.line}: {escape((error.source_line or '').strip())}")
+                self._console.print(f"    [dim]line {line}, in {_safe(name)}[/dim]")
+            self._console.print(f"  line {error.line}: {_safe((error.source_line or '').strip())}")
         if result.calls:
             self._console.print("  [dim]host calls before the failure:[/dim]")
             for call in result.calls[:50]:
-                self._console.print(f"    {escape(_call_line(call))}")
+                self._console.print(f"    {_safe(_call_line(call))}")
             if len(result.calls) > 50:
                 self._console.print(f"    … and {len(result.calls) - 50} more")
+
+
+def _safe(text: str) -> str:
+    """A guest's or server's text for a terminal: no markup, no control or invisible characters."""
+    return escape(neutralise(text.expandtabs(), keep_newlines=True))
 
 
 def _call_line(call: CallSummary) -> str:
