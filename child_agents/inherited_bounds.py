@@ -42,7 +42,7 @@ def read_bounds(value: str | None) -> Bounds:
         decoded = json.loads(value, object_pairs_hook=_without_repeats, parse_constant=_refuse_constant)
         return parse_bounds(decoded, VARIABLE)
     except BoundsError as error:
-        raise InheritedBoundsError(str(error).removeprefix(f"{VARIABLE}: ").removeprefix(VARIABLE)) from None
+        raise InheritedBoundsError(str(error).removeprefix(VARIABLE).lstrip(".: ")) from None
     except (ValueError, RecursionError) as error:
         raise InheritedBoundsError(f'{error}; wanted JSON such as {{"min":"low","max":"high"}}') from None
 

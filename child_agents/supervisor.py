@@ -35,6 +35,7 @@ from child_agents.inheritance import (
 )
 from child_agents.launcher import Launcher, LaunchOptions, Worker, start_launcher
 from child_agents.ledger import Ledger
+from child_agents.owner_socket import listen
 from child_agents.records import OwnerLock, RunRecords, new_id
 from child_agents.request import FINAL_STATUSES, AgentResult
 from child_agents.resolver import ResolvedRun
@@ -622,6 +623,7 @@ async def open_supervisor(options: SupervisorOptions) -> AsyncIterator[Superviso
         await trio.to_thread.run_sync(sweep, options.folders, options.settings.retention_days)
         async with trio.open_nursery() as nursery:
             supervisor = Supervisor(options, nursery)
+            nursery.start_soon(listen, supervisor, nursery)
             try:
                 yield supervisor
             except BaseException as error:  # raised again outside of the nursery, which would wrap it into a group

@@ -39,6 +39,8 @@ def sweep(folders: AgentFolders, retention_days: float) -> Swept:
                     lost.append(record.id)
         with contextlib.suppress(FileNotFoundError):
             (folders.owners / f"{owner}.lock").unlink()
+        with contextlib.suppress(FileNotFoundError):
+            (folders.owners / f"{owner}.sock").unlink()
     return Swept(processes, tuple(lost), tuple(records.expire(retention_days)))
 
 
