@@ -111,6 +111,13 @@ def test_a_malformed_variable_is_refused_and_named(row):
         read_bounds(row["env"])
 
 
+def test_the_message_names_the_variable_the_end_and_the_level_that_was_meant():
+    with pytest.raises(InheritedBoundsError) as refusal:
+        read_bounds('{"max":"High"}')
+    assert str(refusal.value).startswith(f'environment variable {VARIABLE}: max: got "High", wanted one of off')
+    assert str(refusal.value).endswith("did you mean 'high'?")
+
+
 def test_a_deeply_nested_variable_is_refused_too():
     with pytest.raises(InheritedBoundsError):
         read_bounds("[" * 900)

@@ -198,3 +198,13 @@ async def test_an_unset_level_goes_back_to_unset_and_off_goes_back_to_off(tmp_pa
     assert session.status["baseline"] == "off"
     await session.end_run()
     assert (session.level, session.host.level_is_set) == ("off", True)
+
+
+async def test_a_change_touches_nothing_but_its_own_session(tmp_path, monkeypatch):
+    """No default of the person's changes: a second session that starts meanwhile runs at the default."""
+    monkeypatch.setenv("PI_CODING_AGENT_DIR", str(tmp_path / "agent"))
+    first = await started(tmp_path / "a.jsonl", model=PLAIN)
+    await first.set("high", "session")
+    second = await started(tmp_path / "b.jsonl", model=PLAIN)
+    assert second.level == "medium"
+    assert {path.name for path in tmp_path.iterdir() if path.suffix != ".lock"} == {"a.jsonl", "b.jsonl"}
