@@ -75,7 +75,7 @@ class RunDisplay:
 
     def log_printed(self, text: str) -> None:
         """A `print` of the program: its own output, so on standard output, as it happens."""
-        # On a terminal, so that no print moves the cursor, hides a line or draws over a question; a pipe gets it as it is.
+        # On a terminal no print may move the cursor, hide a line or draw over a question; a pipe gets it as it is.
         shown = neutralise(text.expandtabs(), keep_newlines=True) if self._output.is_terminal else text
         self._output.print(shown, markup=False)
 
