@@ -22,7 +22,7 @@ from runtime.transcript.errors import (
 )
 from runtime.transcript.header import VERSION, Header, new_entry_id
 from runtime.transcript.line_file import Durability, LineFile
-from runtime.transcript.scan import Scan, scan
+from runtime.transcript.scan import Scan, read_header, scan
 from runtime.transcript.sources import FileSource, LineSource, MemorySource
 from runtime.transcript.tree import ROOT, Kind, Place, Tree
 from runtime.transcript.writer_guard import WriterGuard
@@ -92,6 +92,9 @@ class TranscriptStore:
         source = _open_source(target)
         if read_only:
             return cls._load(target, source, None, "opened read-only")
+        # Before the guard: beside a file that is no session, or that is never appended to, no lock appears.
+        if read_header(source, target).version != VERSION:
+            return cls._load(target, source, None, None)
         file = _open_for_writing(target, durability)  # the scan runs under the guard: the next append follows it
         try:
             return cls._load(target, source, file, None)

@@ -152,6 +152,7 @@ def test_a_file_that_is_no_session_is_refused_untouched(data, tmp_path):
         with pytest.raises(NotASessionError):
             TranscriptStore.open(path, read_only=read_only)
     assert path.read_bytes() == data
+    assert list(tmp_path.iterdir()) == [path]
 
 
 def test_a_folder_is_refused(tmp_path):
