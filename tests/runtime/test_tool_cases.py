@@ -1,7 +1,6 @@
 """What users of tools really met, each through the command or a host with real guests and real servers."""
 
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -9,16 +8,14 @@ import pytest
 
 from host_bridge.results import SHOWN_BYTES
 from runtime import open_host
-from tests.host_bridge.mcp.calling import HERE, OWN, raw
+from tests.host_bridge.mcp.calling import OWN, raw
 from tests.journeys.command import Desk
 
 
 @pytest.fixture
 def desk(tmp_path: Path) -> Desk:
     made = Desk(tmp_path)
-    flood = [str(HERE / "raw_server.py"), "flood"]
-    servers = {"db": OWN, "flood": {"command": sys.executable, "args": flood, "maxResultBytes": 8 * 1024 * 1024}}
-    made.write("tools.json", json.dumps({"mcpServers": servers}))
+    made.write("tools.json", json.dumps({"mcpServers": {"db": OWN}}))
     return made
 
 
@@ -54,14 +51,6 @@ def test_a_five_megabyte_result_is_whole_for_the_program_and_bounded_for_the_rea
     assert len(list(path.parent.iterdir())) == 1
 
 
-def test_two_hundred_megabytes_from_a_server_are_a_clear_error(desk: Desk) -> None:
-    """RS-04."""
-    ended = run(desk, "return await mcp.flood.go()")
-    (call,) = ended["calls"]
-    assert call["error"]["kind"] == "limit"
-    assert "mcpServers.flood.maxResultBytes" in call["error"]["message"]
-
-
 def test_a_failure_lists_the_calls_that_had_completed(desk: Desk) -> None:
     """RS-06: so that a retry does not send the mail again."""
     source = 'await mcp.db.echo(text="to a@b: hi")\nwhile True: pass'
@@ -72,26 +61,41 @@ def test_a_failure_lists_the_calls_that_had_completed(desk: Desk) -> None:
     assert "to a@b: hi" in entry["calls"][0]["args"]
 
 
-def test_a_wrong_argument_raises_a_typed_error_with_ref_and_argument(desk: Desk) -> None:
-    """ER-01."""
-    source = """
-    try:
-        return await tools.call(ref="mcp.db.record", args={"knd": "x"})
-    except ActionRejected as error:
-        return {"ref": error.ref, "text": str(error)}
-    """
-    ended = run(desk, "\n".join(line[4:] for line in source.splitlines()))
-    assert ended["value"]["ref"] == "mcp.db.record"
-    assert "knd: got 'x', wanted one of kind; did you mean 'kind'?" in ended["value"]["text"]
-
-
-def test_what_a_search_finds_can_be_called_by_its_ref(desk: Desk) -> None:
-    """ER-03."""
-    source = """
+async def test_wrong_large_and_lost_answers_are_errors_that_a_program_can_catch(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """ER-01, ER-03, RS-04, and a server that dies in a call."""
+    monkeypatch.setenv("PI_CODING_AGENT_DIR", str(tmp_path / "agent"))
+    flood = raw("flood", maxResultBytes=8 * 1024 * 1024)
+    program = """
+report = {}
+try:
+    report["wrong"] = await tools.call(ref="mcp.own.record", args={"knd": "x"})
+except ActionRejected as error:
+    report["wrong"] = [error.ref, str(error)]
 hit = (await tools.search(query="add whole numbers"))[0]
-return [hit["ref"], await tools.call(ref=hit["ref"], args={"a": 40, "b": 2})]
+report["found"] = [hit["ref"], await tools.call(ref=hit["ref"], args={"a": 40, "b": 2})]
+try:
+    report["large"] = await mcp.flood.go()
+except ActionLimit as error:
+    report["large"] = str(error)
+try:
+    report["lost"] = await mcp.own.die()
+except ActionFailed as error:
+    report["lost"] = str(error)
+report["again"] = await mcp.own.add(a=1, b=2)
+return report
 """
-    assert run(desk, source)["value"] == ["mcp.db.add", 42]
+    async with open_host({"mcpServers": {"own": OWN, "flood": flood}}, allow=["network"], cwd=tmp_path) as host:
+        result = await host.run_program(program)
+    assert result.ok, result.error
+    report = result.value
+    assert report["wrong"][0] == "mcp.own.record"
+    assert "knd: got 'x', wanted one of kind; did you mean 'kind'?" in report["wrong"][1]
+    assert report["found"] == ["mcp.own.add", 42]
+    assert "mcpServers.flood.maxResultBytes" in report["large"]
+    assert "exited with status 7" in report["lost"]
+    assert report["again"] == 3
 
 
 def test_headless_and_not_allowed_is_denied_with_class_ref_and_rule(desk: Desk) -> None:
@@ -104,34 +108,14 @@ def test_headless_and_not_allowed_is_denied_with_class_ref_and_rule(desk: Desk) 
 
 
 def test_schema_mode_stops_every_tool_of_a_server_whatever_it_says_of_itself(desk: Desk) -> None:
-    servers = {"db": {**OWN, "risk": "read"}}
+    servers = {"db": raw("normal", risk="read")}
     for mode, ok in (("enforce", False), ("audit", True)):
         desk.write("tools.json", json.dumps({"mcpServers": servers, "schema": {"mode": mode}}))
-        ended = desk.run(
-            "return await mcp.db.add(a=1, b=2)", "--config", "tools.json", "--session", f"{mode}.jsonl"
-        ).json
+        ended = desk.run("return await mcp.db.go()", "--config", "tools.json", "--session", f"{mode}.jsonl").json
         assert ended["ok"] is ok
         (entry,) = desk.custom(f"{mode}.jsonl", "pi-fabric-run")
         assert entry["schemaMode"] == mode
         assert entry["calls"][0].get("wouldBlock", False) is (mode == "audit")
-
-
-async def test_a_killed_server_is_an_error_that_a_program_can_catch(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("PI_CODING_AGENT_DIR", str(tmp_path / "agent"))
-    program = """
-try:
-    await mcp.own.die()
-except ActionFailed as error:
-    died = str(error)
-return [died, await mcp.own.add(a=1, b=2)]
-"""
-    async with open_host({"mcpServers": {"own": OWN}}, allow=["network"], cwd=tmp_path) as host:
-        result = await host.run_program(program)
-    assert result.ok, result.error
-    assert "exited with status 7" in result.value[0]
-    assert result.value[1] == 3
 
 
 async def test_a_timeout_inside_the_program_cancels_the_call_at_the_server(
