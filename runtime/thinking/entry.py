@@ -95,12 +95,13 @@ def decode(data: object) -> Override | None:
         return None
     if not isinstance(record, Mapping):
         raise MalformedEntryError(f"override: got {shown(record)}, wanted null or an object")
+    level, baseline = _level(record, "level"), _level(record, "baseline")
     scope = record.get("scope")
     if not isinstance(scope, str) or scope not in SCOPES:
         raise MalformedEntryError(f"override.scope: got {shown(scope)}, wanted one of {', '.join(SCOPES)}")
     return Override(
-        level=_level(record, "level"),
-        baseline=_level(record, "baseline"),
+        level=level,
+        baseline=baseline,
         scope=scope,
         set_at_ms=_set_at(record),
         remaining_turns=_remaining_turns(record, scope),
