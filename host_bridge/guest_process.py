@@ -232,16 +232,17 @@ class _Run:
         self._deadline.deadline = started + self._limits.timeout_seconds
         lost = False
         try:
+            self._begin(self._talk.start(source, value, namespaces))
             async with trio.open_nursery() as self._nursery:
                 with self._deadline:
-                    self._send(self._talk.start(source, value, namespaces))
                     self._flush()
                     lost = await self._converse()
                 if self._last is None and not lost:
                     text = f"the program ran longer than {self._limits.timeout_seconds:g} s"
                     self._last = Violation("limit", limit_message("timeout", text), "timeout")
                 # Nobody waits for these any more: the program is over, or will be in a moment.
-                self._nursery.cancel_scope.cancel()
+                if self._nursery.child_tasks:
+                    self._nursery.cancel_scope.cancel()
             error = await self._death() if self._last is None else None
         except BaseException:
             self._guest.kill()
@@ -445,6 +446,15 @@ class _Run:
 
     def _send(self, data: bytes) -> None:
         self._out.append(data)
+
+    def _begin(self, start: bytes) -> None:
+        """Write the program before anything else is prepared: the guest compiles it meanwhile."""
+        try:
+            sent = os.write(self._fd, start)
+        except OSError:
+            sent = 0  # full, or gone: `_flush` meets the same and knows what to do
+        if sent < len(start):
+            self._out.append(start[sent:])
 
     def _flush(self) -> None:
         """Write what is queued as far as the socket takes it; a task writes the rest."""
