@@ -49,6 +49,7 @@ class HostNamespace:
         return self.__getattr__(str(name))
 
     def __call__(self, *positional: Any, **keywords: Any) -> Any:
+        """Start the call; await the answer."""
         ref = str(object.__getattribute__(self, "__ref__"))
         return call_host(ref, arguments_of(ref, positional, keywords))
 

@@ -1,2 +1,2 @@
 import operator
-return str(operator.methodcaller('__reduce__')(1))
+return str(operator.methodcaller('__sizeof__')(1))

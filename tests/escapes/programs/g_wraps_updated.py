@@ -1,6 +1,6 @@
 import functools
 def f():
     pass
-class C:
+def g():
     pass
-return str(functools.wraps(f, updated=('__globals__',))(C()))
+return str(functools.wraps(f, updated=('__globals__',))(g))
