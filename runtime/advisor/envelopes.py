@@ -5,7 +5,7 @@ from typing import Final
 
 from runtime.advisor.sentences import WHITESPACE
 
-_OPEN: Final = re.compile(r"<(available_skills|skill)(?![A-Za-z0-9_])[^>]*>")
+_OPEN: Final = re.compile(r"<(available_skills|skill)(?![A-Za-z0-9_])")
 _CLOSE: Final = {name: re.compile(rf"</{name}[{WHITESPACE}]*>") for name in ("available_skills", "skill")}
 
 
@@ -21,8 +21,11 @@ def cut_envelopes(prompt: str) -> str:
     kept = []
     position = 0
     while (opened := _OPEN.search(prompt, position)) is not None:
+        end = prompt.find(">", opened.end())
+        if end < 0:
+            break  # a tag that never ends opens nothing, and neither does a later one
         kept.append(prompt[position : opened.start()])
-        closed = _CLOSE[opened.group(1)].search(prompt, opened.end())
+        closed = _CLOSE[opened.group(1)].search(prompt, end + 1)
         if closed is None:
             return " ".join([*kept, ""])
         position = closed.end()

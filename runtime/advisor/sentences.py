@@ -20,7 +20,7 @@ _PLAIN_HEAD_CHARACTERS: Final = 32
 """How much of a description is looked at before the slow and exact way is taken."""
 _RUN: Final = re.compile(f"[{WHITESPACE}]+")
 _END_MARK: Final = re.compile(rf"[.!?](?=[{WHITESPACE}]|\Z)")
-_CAPTURED: Final = re.compile(rf"[{WHITESPACE}]*\(captured from [^)]*\)[{WHITESPACE}]*\Z")
+_CAPTURED: Final = "(captured from "
 
 
 def utf16_units(text: str) -> int:
@@ -68,13 +68,22 @@ def short_description(description: str) -> str:
 
     The cut is by UTF-16 unit and may leave half of a surrogate pair, as recorded.
     """
-    text = collapse(_CAPTURED.sub("", description) if ")" in description else description)
+    text = collapse(_without_origin(description))
     if utf16_units(text) <= SHORT_DESCRIPTION_UNITS:
         return text
     sentence = first_sentence(text)
     if utf16_units(sentence) <= SHORT_DESCRIPTION_UNITS:
         return sentence
     return _first_units(sentence, SHORT_DESCRIPTION_UNITS - 1) + ELLIPSIS
+
+
+def _without_origin(description: str) -> str:
+    """`description` without one trailing `(captured from …)`; found from its end, in linear time."""
+    text = description.rstrip(WHITESPACE)
+    if not text.endswith(")"):
+        return description
+    start = text.find(_CAPTURED, text.rfind(")", 0, -1) + 1)
+    return description if start < 0 else text[:start]
 
 
 def _first_units(text: str, count: int) -> str:

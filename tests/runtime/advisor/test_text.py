@@ -177,3 +177,22 @@ def test_a_lone_path_brand_stays_out_of_the_brand_lane():
 )
 def test_mostly_non_latin_compares_letters_with_latin_words(text, expected):
     assert mostly_non_latin(text) is expected
+
+
+@pytest.mark.parametrize(
+    "text", ["<skill " * 100_000, "<skill>a</skill>" * 20_000, "<skill>" * 100_000, "</skill" + " " * 100_000]
+)
+def test_hostile_tags_are_read_in_linear_time(text):
+    started = time.process_time()
+    cut_envelopes(text)
+    assert time.process_time() - started < 20
+
+
+@pytest.mark.parametrize(
+    "text", [" " * 200_000 + ")", "(captured from " * 20_000 + "x", ". " * 100_000, "a" * 200_000 + ")"]
+)
+def test_a_hostile_description_is_read_in_linear_time(text):
+    started = time.process_time()
+    short_description(text)
+    sentence_to_index(text)
+    assert time.process_time() - started < 20
