@@ -130,9 +130,8 @@ def _describe_message(message: Mapping[str, Any]) -> str:
 def _describe_run(data: object) -> str:
     if not isinstance(data, dict):
         return "run record"
-    error = data.get("error")
-    kind = error.get("kind") if isinstance(error, dict) else None
-    outcome = "ok" if data.get("ok") else f"failed ({kind})" if kind else str(data.get("status", "failed"))
+    kind = data.get("kind")
+    outcome = "done" if kind == "done" else f"failed ({kind})" if isinstance(kind, str) else "outcome unknown"
     calls = data.get("calls")
     count = f", {len(calls)} calls" if isinstance(calls, list) else ""
     name = data.get("runId") or data.get("run_id") or data.get("id")
