@@ -50,7 +50,9 @@ class AgentRequest(msgspec.Struct, frozen=True, kw_only=True, rename="camel", om
     schema: dict[str, Any] | None = None
     """JSON Schema of the child's value."""
     session: str | None = None
-    """A session file that the child continues."""
+    """A session file that the child continues; nobody else may have it open."""
+    fork_session: bool = False
+    """True: the child continues a copy of `session`, or of the caller's own session, in its record."""
     recursive: bool = False
     """True: the child may start children of its own."""
     residency: Residency = "session"
@@ -121,10 +123,11 @@ def read_request(arguments: Mapping[str, Any]) -> AgentRequest:
         if not isinstance(given["schema"], dict):
             raise RequestError(f"schema: got {shown(given['schema'])}, wanted a JSON Schema object")
         fields["schema"] = given["schema"]
-    if "recursive" in given:
-        if not isinstance(given["recursive"], bool):
-            raise RequestError(f"recursive: got {shown(given['recursive'])}, wanted true or false")
-        fields["recursive"] = given["recursive"]
+    for key in ("recursive", "forkSession"):
+        if key in given:
+            if not isinstance(given[key], bool):
+                raise RequestError(f"{key}: got {shown(given[key])}, wanted true or false")
+            fields[key] = given[key]
     if "residency" in given:
         fields["residency"] = _choice("residency", given["residency"], ("session", "durable"))
     return _with_wire_names(fields)

@@ -22,6 +22,8 @@ from host_bridge.arguments import SchemaUnusableError, SchemaValidator
 from host_bridge.descriptor import Action, CallContext, Descriptor, Effect
 from host_bridge.errors import HandlerError
 from runtime.agent_service import AgentService
+from runtime.transcript.errors import TranscriptError
+from runtime.transcript.store import TranscriptStore
 
 LAUNCHES: Final = Effect(kind="process", resources=("agents",))
 """What run, spawn and the other writes change: processes of this user."""
@@ -48,7 +50,8 @@ _REQUEST_SCHEMA: Final = {
         "maxCost": {"type": "number"},
         "maxDepth": {"type": "integer"},
         "schema": {"type": "object"},
-        "session": {"type": "string"},
+        "session": {"type": "string", "description": "A session file that the child continues."},
+        "forkSession": {"type": "boolean", "description": "Continue a copy of it, or of this session."},
         "recursive": {"type": "boolean"},
         "residency": {"enum": ["session", "durable"]},
     },
@@ -79,6 +82,7 @@ class RunArguments(msgspec.Struct, frozen=True, kw_only=True, rename="camel", fo
     max_depth: Any = None
     schema: Any = None
     session: Any = None
+    fork_session: Any = None
     recursive: Any = None
     residency: Any = None
 
@@ -260,7 +264,25 @@ class _Handlers:
                 self._validator.compile(resolved.schema)
             except SchemaUnusableError as error:
                 raise RequestError(f"schema: {error}") from None
-        return resolved
+        return msgspec.structs.replace(resolved, session=self._session(request, resolved, caller.session_file))
+
+    def _session(self, request: AgentRequest, resolved: ResolvedRun, own: str | None) -> str | None:
+        """The session file that the child continues: the one named, or a copy of it or of this host's own.
+
+        Raises: RequestError: there is none to copy, or it cannot be read.
+        """
+        named = None if request.session is None else str(Path(resolved.cwd) / request.session)
+        if not request.fork_session:
+            return named
+        source = named or own
+        if source is None:
+            raise RequestError("forkSession: got true, wanted a session; this one is in memory and none is named")
+        target = self._service.fork_path(resolved.id)
+        try:
+            with TranscriptStore.open(source, read_only=True) as store, store.fork(target, cwd=resolved.cwd):
+                return str(target)
+        except (TranscriptError, OSError) as error:
+            raise RequestError(f"session: {source} cannot be copied: {error}") from None
 
     async def _run(self, arguments: RunArguments, context: CallContext) -> dict[str, Any]:
         request = arguments.request()

@@ -206,6 +206,12 @@ class AgentService:
             fresh.replace(path)
         return path
 
+    def fork_path(self, run_id: str) -> Path:
+        """Where the copy of a session goes that a child continues."""
+        folder = self.folders.root / "forks"
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return folder / f"{run_id}.jsonl"
+
     # -- durable runs ------------------------------------------------------------------------------------------------
 
     async def launch_durable(self, resolved: ResolvedRun, execution: str) -> dict[str, Any]:

@@ -251,7 +251,7 @@ async def test_a_program_that_ends_stops_what_it_waits_for_and_the_next_open_tel
         assert "left" in str(told[0].get("content"))
     async with open_host(config(), session=session, cwd=tmp_path) as host:
         assert len([entry for entry in host.session.branch() if entry.type == "custom_message"]) == 1
-    assert list(records(agent_dir).all())[0].delivered
+    assert next(iter(records(agent_dir).all())).delivered
 
 
 async def test_a_durable_child_outlives_its_session_and_is_told_at_the_next_open(tmp_path, agent_dir):
@@ -283,3 +283,77 @@ async def test_a_durable_child_outlives_its_session_and_is_told_at_the_next_open
     with trio.fail_after(20):
         while list((agent_dir / "fabric" / "agents" / "resident").glob("*.sock")):
             await trio.sleep(0.05)
+
+
+async def test_a_forked_session_replays_its_override_in_the_childs_bounds_and_reverts_in_its_own_file_only(tmp_path):
+    session = tmp_path / "s.jsonl"
+    child = "s = await thinking.status()\nreturn [s.level, s.override.level if s.get('override') else None, s.bounds]"
+    async with open_host(config(), session=session, cwd=tmp_path, level="low") as host:
+        set_up = await host.run_program(
+            "await thinking.set(level='xhigh', scope='session')\nreturn (await thinking.status()).level"
+        )
+        before = session.read_bytes()
+        assert set_up.ok
+        result = await host.run_program(
+            f"return await agents.run(program={child!r}, forkSession=True, thinkingBounds={{'max': 'medium'}})"
+        )
+        assert result.error is None
+        assert result.value["status"] == "completed", result.value
+        level, override, bounds = result.value["value"]
+        assert (level, bounds) == ("medium", {"min": "off", "max": "medium"})
+        assert override == "medium"
+        # The parent's file only grew by its own run.
+        assert session.read_bytes().startswith(before)
+        assert host.session.level == "xhigh" or set_up.value == host.session.level
+
+
+async def test_a_malformed_inherited_variable_ends_the_child_before_its_session_starts(tmp_path):
+    from child_agents.runners.program import ProgramRunner
+    from child_agents.settings import AgentSettings
+    from tests.child_agents.helpers import resolved, supervisor
+
+    class Malformed(ProgramRunner):
+        """The worker sets or deletes the variable, so a malformed one needs a process between."""
+
+        def launch(self, run, folder):
+
+            spec = super().launch(run, folder)
+            return type(spec)(
+                argv=["/usr/bin/env", "PI_FABRIC_THINKING_BOUNDS={max:low}", *spec.argv], stdin=spec.stdin
+            )
+
+    async with supervisor(tmp_path / "agents", settings=AgentSettings(), runners={"program": Malformed()}) as boss:
+        run = boss.launch(resolved("return 1", runner="program"), detached=True)
+        result = await boss.wait(run)
+        assert (result.status, result.error.kind) == ("failed", "config")
+        assert "PI_FABRIC_THINKING_BOUNDS" in result.error.message
+        assert not (tmp_path / "agents" / "runs" / run.id / "session.jsonl").exists()
+
+
+async def test_a_hundred_children_at_once_all_come_back(tmp_path):
+    source = """
+handles = [await agents.spawn(program="return input * 2", input=i) for i in range(100)]
+return [(r.status, r.get("value")) for r in await agents.wait(handles)]
+"""
+    result = await run(
+        source, config=config(agents={"maxConcurrent": 100}, executor={"timeoutMs": 110_000}), cwd=tmp_path
+    )
+    assert result.error is None
+    assert result.value == [["completed", 2 * i] for i in range(100)]
+
+
+async def test_fan_out_is_capped_by_name(tmp_path):
+    source = """
+for i in range(9):
+    try:
+        await agents.spawn(program="return 1")
+    except ActionError as error:
+        return [i, str(error), type(error).__name__]
+"""
+    result = await run(source, config=config(agents={"maxPerExecution": 3}), cwd=tmp_path)
+    assert result.value[0] == 3
+    assert "agents.maxPerExecution" in result.value[1]
+    assert result.value[2] == "ActionLimit"
+    tree = await run(source, config=config(agents={"maxDescendants": 2}), cwd=tmp_path)
+    assert tree.value[0] == 2
+    assert "agents.maxDescendants" in tree.value[1]
