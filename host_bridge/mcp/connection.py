@@ -29,7 +29,10 @@ STEADY_SECONDS: Final = 30.0
 TOO_LONG: Final = ("answered with more than", "exceeded the")
 """How our bounded transports and the SDK's event reader say that an answer was cut off."""
 
-State: TypeAlias = Literal["idle", "starting", "ready", "failed", "stopped", "disabled"]
+CLOSING_SECONDS: Final = 5.0
+"""For a server over HTTP to take leave; one that hangs must not hold up the host."""
+
+State: TypeAlias = Literal["idle", "starting", "ready", "ending", "failed", "stopped", "disabled"]
 
 
 @dataclass(slots=True)
@@ -101,8 +104,8 @@ class ServerConnection:
         self._stop.set()
         self._wanted.set()
         self._wake.set()
-        if self.state == "starting" and self._life is not None:
-            self._life.cancel()
+        if self._life is not None:
+            self._life.deadline = trio.current_time() + (0 if self.state == "starting" else CLOSING_SECONDS)
 
     async def request(self, send: Callable[["McpClient"], Awaitable[Any]], *, ref: str) -> Any:
         """Send one request, starting the server first if it has to be.
@@ -197,8 +200,8 @@ class ServerConnection:
                 self.error = f"it was not ready after {seconds:g} s (setting mcpServers.{self.name}.startTimeoutMs)"
         except Exception as error:
             self.error = self.error or _sentence(error)
-        lived = trio.current_time() - born if self.state == "ready" else 0.0
-        self._client = self._calls = None
+        lived = trio.current_time() - born if self.state == "ending" else 0.0
+        self._life = None
         self.failures = 0 if lived >= STEADY_SECONDS or self._stop.is_set() else self.failures + 1
         pause = FIRST_PAUSE_SECONDS * 2 ** min(self.failures - 1, 10) if self.failures else 0.0
         self._not_before = trio.current_time() + min(pause, LONGEST_PAUSE_SECONDS)
@@ -210,18 +213,24 @@ class ServerConnection:
         self._become("failed")
 
     async def _serve_calls(self, client: "McpClient", found: Manifest) -> None:
-        async with trio.open_nursery() as calls:
-            self._calls, self._client = calls, client
-            self._learned(found)
-            self._become("ready")
-            calls.start_soon(client.watch_tools, self._tools_changed)
-            while True:
-                await self._wake.wait()
-                if self._closed or self._stop.is_set():
-                    break
-                self._wake, self._list_again = trio.Event(), False
-                self._learned(await client.manifest())
-            calls.cancel_scope.cancel()
+        try:
+            async with trio.open_nursery() as calls:
+                self._learned(found)
+                self._calls, self._client = calls, client
+                self._become("ready")
+                calls.start_soon(client.watch_tools, self._tools_changed)
+                while True:
+                    await self._wake.wait()
+                    if self._closed or self._stop.is_set():
+                        break
+                    self._wake, self._list_again = trio.Event(), False
+                    self._learned(await client.manifest())
+                calls.cancel_scope.cancel()
+        finally:
+            # Stopping a server takes a while; from now on nobody may hand it a call.
+            self._calls = self._client = None
+            if self.state == "ready":
+                self._become("ending")
 
     @asynccontextmanager
     async def _connected(self) -> AsyncIterator["McpClient"]:
@@ -270,8 +279,8 @@ class ServerConnection:
 
     async def _cause(self) -> str:
         """How the server ended, once that is known."""
-        with trio.move_on_after(1.0):
-            while self.state == "ready":
+        with trio.move_on_after(CLOSING_SECONDS):
+            while self.state in ("ready", "ending"):
                 await self._changed.wait()
         return self.error or "its connection closed"
 

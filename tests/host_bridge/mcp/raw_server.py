@@ -23,7 +23,10 @@ def tools() -> list[dict[str, object]]:
     shape: dict[str, object] = {"type": "object", "properties": {"q": {"type": "string"}}}
     if MODE == "changing" and STATE is not None and STATE.exists():
         shape = {"type": "object", "properties": {"query": {"type": "string"}}, "required": ["query"]}
-    return [{"name": "go", "description": "Do it.", "inputSchema": shape}]
+    found: list[dict[str, object]] = [{"name": "go", "description": "Do it.", "inputSchema": shape}]
+    if MODE == "growing" and STATE is not None and STATE.exists():
+        found.append({"name": "late", "description": "Added while running.", "inputSchema": {"type": "object"}})
+    return found
 
 
 def call(request: dict[str, object]) -> None:
@@ -50,6 +53,10 @@ def call(request: dict[str, object]) -> None:
         out.write(b'{"jsonrpc":"2.0","id":' + json.dumps(request["id"]).encode())
         out.write(b',"result":{"content":[],"structuredContent":{"rows":[{"score":1e999}]}}}\n')
         out.flush()
+    elif MODE == "growing" and STATE is not None:
+        STATE.touch()
+        send({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"})
+        reply(request, {"content": [{"type": "text", "text": "grown"}]})
     elif MODE == "dies":
         os._exit(3)
     else:

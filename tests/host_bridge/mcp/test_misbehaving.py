@@ -104,6 +104,15 @@ async def test_a_tool_that_changed_since_it_was_cached_is_judged_again(tmp_path:
         assert await calls.value("mcp.moody.go", query="x") == "done"
 
 
+async def test_a_tool_that_a_running_server_adds_becomes_callable(tmp_path: Path) -> None:
+    async with opened({"one": raw("growing", str(tmp_path / "grown"))}, tmp_path) as calls:
+        assert await calls.value("mcp.one.go") == "grown"
+        with trio.fail_after(20):
+            while calls.registry.lookup("mcp.one.late") is None:
+                await trio.sleep(0.01)
+        assert await calls.value("mcp.one.late") == "grown"
+
+
 async def test_a_damaged_cache_is_as_good_as_none(tmp_path: Path) -> None:
     entries = {"plain": raw("normal")}
     async with opened(entries, tmp_path) as calls:
