@@ -27,7 +27,7 @@ SHOWN_BYTES: Final = 50 * 1024
 """What is shown of one result; Pi's own tools show as much."""
 ARRIVAL_BYTES: Final = 32 * 1024 * 1024
 """The most that one result of any source may weigh when it arrives; counted while it is read, before it is decoded."""
-FOLDER_BYTES: Final = 1024 * 1024 * 1024
+FOLDER_BYTES: Final = 256 * 1024 * 1024
 """What one run may keep in files."""
 KEPT_SECONDS: Final = 7 * 24 * 3600.0
 """How long a run's files stay; a sweep at start removes older ones."""

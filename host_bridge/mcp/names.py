@@ -7,6 +7,8 @@ import unicodedata
 from collections.abc import Iterable
 from typing import Final
 
+from guest_api.inside.names import FORMATTERS, attribute_problem
+
 PART_CHARACTERS: Final = 100
 """A ref has three parts and at most 256 characters."""
 _FORBIDDEN: Final = re.compile(r"\W")
@@ -25,7 +27,10 @@ def attribute_name(name: str) -> str:
         text = f"n{text}"
     if not text.isidentifier():
         text = _FORBIDDEN.sub("_", text.encode("ascii", "replace").decode())
-    return f"{text}_" if keyword.iskeyword(text) else text
+    if keyword.iskeyword(text):
+        return f"{text}_"
+    # A few words are refused as attributes of anything in a program (`gi_code`, `mro`).
+    return text if text in FORMATTERS or attribute_problem(text) is None else f"n{text}"
 
 
 def ref_parts(names: Iterable[str]) -> dict[str, str]:

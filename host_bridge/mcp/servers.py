@@ -26,6 +26,8 @@ from host_bridge.results import ResultFolder, ResultFolders
 ROOT: Final = "mcp"
 STARTS_AT_ONCE: Final = 4
 """Servers started together to learn their tools; each is a process that imports for a second."""
+LEARN_SECONDS: Final = 15.0
+"""What a search waits for servers that were never seen; those that take longer go on starting and are found later."""
 CLOSE_SECONDS: Final = 6.0
 """For all servers together to end well; each has its own shorter ladder."""
 
@@ -95,9 +97,10 @@ class McpServers:
         A server that cannot be started stays unknown; `states` says why.
         """
         unknown = [name for name, one in self.connections.items() if name not in self.manifests and one.starts == 0]
-        async with trio.open_nursery() as nursery:
-            for name in unknown:
-                nursery.start_soon(self._learn_one, name)
+        with trio.move_on_after(LEARN_SECONDS):
+            async with trio.open_nursery() as nursery:
+                for name in unknown:
+                    nursery.start_soon(self._learn_one, name)
 
     def close(self, name: str) -> None:
         """End one server for good, in any order with the others; its tools are no longer offered."""
