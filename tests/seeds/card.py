@@ -50,8 +50,9 @@ ROWS = {
         [CARD + "test_prompt_and_hint_happen_in_one_trio_run_without_another_thread"],
     ),
     "card:shared-store": Row(
-        "runtime/transcript/store.py:TranscriptStore",
+        ["runtime/transcript/store.py:TranscriptStore", "runtime/transcript/line_file.py:LineFile"],
         [
+            "tests/runtime/transcript/test_store.py::test_each_entry_is_one_whole_line_on_the_file_when_append_returns",
             CARD + "test_hints_and_overrides_lie_in_one_file",
             CARD + "test_only_the_transcript_package_opens_session_files_for_writing",
         ],

@@ -11,7 +11,7 @@ from typing import Any
 from tests.seeds.row import Row
 
 REQUIREMENTS_FILE = Path(__file__).parents[1] / "data" / "requirements.json"
-AREAS = ("thinking", "combustion", "store", "bridge", "children", "card")
+AREAS = ("thinking", "combustion", "children", "card")
 
 
 def requirements() -> list[dict[str, Any]]:
