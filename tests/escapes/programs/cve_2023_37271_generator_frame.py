@@ -1,3 +1,3 @@
 def g():
     yield 1
-return str(g().gi_frame.f_back.f_globals)
+return str(g().gi_frame.f_builtins)

@@ -1,3 +1,4 @@
 class A:
-    pass
+    def __init__(self):
+        pass
 return '{0.__init__.__globals__}'.format(A())
