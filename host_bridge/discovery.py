@@ -50,6 +50,10 @@ class Discovery:
             "CREATE VIRTUAL TABLE actions USING fts5(name, namespace, description, parameters, ref UNINDEXED, "
             "tokenize = 'porter unicode61')"
         )
+        # Sorting by `rank` happens inside the index, which is what makes `LIMIT` cheap.
+        self._database.execute(
+            "INSERT INTO actions (actions, rank) VALUES ('rank', ?)", (f"bm25({', '.join(map(str, COLUMN_WEIGHTS))})",)
+        )
         self._end = registry.subscribe(self._stale.add)
 
     def close(self) -> None:
@@ -67,20 +71,20 @@ class Discovery:
             return []
         terms = [f'"{word}"' for word in words]
         terms[-1] += " *" if len(words[-1]) > 2 else ""
+        filtered = risk is not None or namespace is not None
         rows = self._database.execute(
-            f"SELECT ref, -bm25(actions, {', '.join(map(str, COLUMN_WEIGHTS))}) AS score FROM actions "  # noqa: S608
-            "WHERE actions MATCH ? ORDER BY score DESC, ref",
-            (" OR ".join(terms),),
+            "SELECT ref, -rank FROM actions WHERE actions MATCH ? ORDER BY rank LIMIT ?",
+            (" OR ".join(terms), -1 if filtered else limit),
         )
         hits: list[Hit] = []
         for ref, score in rows:
             descriptor = self._found[ref]
             if (risk is None or descriptor.risk == risk) and _inside(descriptor, namespace):
-                hits.append(Hit(descriptor, round(score, 4)))
+                hits.append(Hit(descriptor, score))
                 if len(hits) == limit:
                     break
         rows.close()
-        return hits
+        return sorted(hits, key=lambda hit: (-hit.score, hit.descriptor.ref))
 
     def entries(self, namespace: str | None = None) -> list[CatalogEntry]:
         """The catalog's entries, by ref; with `namespace` those of one namespace, root or server."""
@@ -97,10 +101,10 @@ class Discovery:
         """Bring the sources that changed up to date: only rows whose hash differs are written."""
         if not self._stale:
             return
-        now: dict[str, dict[str, CatalogEntry]] = {source: {} for source in self._stale}
-        for entry in self._registry.catalog().entries:
-            if entry.source in now:
-                now[entry.source][entry.descriptor.ref] = entry
+        now = {
+            source: {entry.descriptor.ref: entry for entry in self._registry.entries_of(source)}
+            for source in self._stale
+        }
         with self._database:
             for source, entries in now.items():
                 before = self._hashes.pop(source, {})

@@ -86,6 +86,8 @@ class Registry:
         self._actions: dict[str, Action] = {}
         self._listeners: list[Callable[[str], None]] = []
         self._catalog: Catalog | None = None
+        self._entries: dict[str, tuple[CatalogEntry, ...]] = {}
+        """By source, hashed at the first question after a change: a change costs its own source only."""
 
     def replace_source(
         self, name: str, actions: Iterable[Action], *, roots: Iterable[str] = (), resolver: Resolver | None = None
@@ -183,17 +185,24 @@ class Registry:
         held = self._sources.get(source)
         return tuple(held.actions.values()) if held is not None else ()
 
+    def entries_of(self, source: str) -> tuple[CatalogEntry, ...]:
+        """One source's part of the catalog, sorted by ref."""
+        if source not in self._entries and source in self._sources:
+            self._entries[source] = tuple(
+                sorted(
+                    (
+                        CatalogEntry(action.descriptor, source, descriptor_hash(action.descriptor))
+                        for action in self._sources[source].actions.values()
+                    ),
+                    key=_by_ref,
+                )
+            )
+        return self._entries.get(source, ())
+
     def catalog(self) -> Catalog:
         """Every registered action with its hash, sorted by ref; computed once per change."""
         if self._catalog is None:
-            entries = sorted(
-                (
-                    CatalogEntry(action.descriptor, name, descriptor_hash(action.descriptor))
-                    for name, source in self._sources.items()
-                    for action in source.actions.values()
-                ),
-                key=lambda entry: entry.descriptor.ref,
-            )
+            entries = sorted((entry for name in self._sources for entry in self.entries_of(name)), key=_by_ref)
             digest = hashlib.sha256()
             for entry in entries:
                 digest.update(f"{entry.descriptor.ref}\n{entry.hash}\n".encode())
@@ -207,8 +216,13 @@ class Registry:
     def _changed(self, name: str) -> None:
         self._actions = {ref: action for source in self._sources.values() for ref, action in source.actions.items()}
         self._catalog = None
+        self._entries.pop(name, None)
         for listener in tuple(self._listeners):
             listener(name)
+
+
+def _by_ref(entry: CatalogEntry) -> str:
+    return entry.descriptor.ref
 
 
 def check_ref(ref: str) -> str:
