@@ -18,22 +18,19 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
-from typing import Any, BinaryIO, Final, Self
+from typing import Any, BinaryIO, Final
 
 import msgspec
 
-SHOWN_BYTES: Final = 50 * 1024
-"""What is shown of one result; Pi's own tools show as much."""
+from host_bridge.excerpt import SHOWN_BYTES, cut
+from host_bridge.spill import Spill
+
 ARRIVAL_BYTES: Final = 32 * 1024 * 1024
 """The most that one result of any source may weigh when it arrives; counted while it is read, before it is decoded."""
 FOLDER_BYTES: Final = 256 * 1024 * 1024
 """What one run may keep in files."""
 KEPT_SECONDS: Final = 7 * 24 * 3600.0
 """How long a run's files stay; a sweep at start removes older ones."""
-HEAD_SHARE: Final = 0.7
-"""The head says what a text is, the tail how it ended."""
-_MARKER_BYTES: Final = 512
 _SAFE: Final = re.compile(r"[^A-Za-z0-9._-]+")
 _JSON: Final = msgspec.json.Encoder()
 
@@ -87,9 +84,20 @@ class ResultFolder:
         self._by_digest[digest] = self.path / name
         return self.path / name
 
-    def spill(self, stem: str, *, memory_bytes: int = SHOWN_BYTES) -> "Spill":
+    def spill(self, stem: str, *, memory_bytes: int = SHOWN_BYTES) -> Spill:
         """A capture of a stream that moves into a file when it grows past `memory_bytes`."""
-        return Spill(self, f"{_SAFE.sub('_', stem)[:80]}-{os.urandom(6).hex()}.txt", memory_bytes)
+        name = f"{_SAFE.sub('_', stem)[:80]}-{os.urandom(6).hex()}.txt"
+
+        def kept(count: int) -> None:
+            self.kept_bytes += count
+
+        return Spill(
+            self.path / name,
+            lambda: self.create(name),
+            memory_bytes=memory_bytes,
+            limit_bytes=self.limit_bytes - self.kept_bytes,
+            kept=kept,
+        )
 
     def create(self, name: str) -> BinaryIO:
         """A new file of this folder, for writing; an existing name is an error, a link is never followed."""
@@ -140,68 +148,6 @@ class ResultFolders:
         self._by_run.pop(run_id, None)
 
 
-class Spill:
-    """A stream of unknown length: its head and tail in memory, all of it in a file once it is longer than shown."""
-
-    def __init__(self, folder: ResultFolder, name: str, memory_bytes: int) -> None:
-        self.total_bytes = 0
-        self.dropped_bytes = 0
-        """What came after the limit: counted, neither kept nor shown."""
-        self.path: Path | None = None
-        self._folder = folder
-        self._name = name
-        self._limit = folder.limit_bytes - folder.kept_bytes
-        self._memory = memory_bytes
-        self._file: BinaryIO | None = None
-        self._head = bytearray()
-        self._tail = bytearray()
-
-    def write(self, data: bytes) -> None:
-        """Take the next piece; memory stays below three times `memory_bytes`."""
-        self.total_bytes += len(data)
-        if self._file is None and self.total_bytes <= self._memory:
-            self._head += data
-            return
-        if self._file is None:
-            self._file = self._folder.create(self._name)
-            self.path = self._folder.path / self._name
-            self._file.write(self._head)
-            self._tail += self._head
-            self._head += data[: self._memory - len(self._head)]
-        kept = min(len(data), max(0, self._limit - (self.total_bytes - len(data))))
-        self.dropped_bytes += len(data) - kept
-        self._file.write(data[:kept])
-        self._tail += data[-self._memory :]
-        if len(self._tail) > 2 * self._memory:
-            del self._tail[: -self._memory]
-
-    def text(self, limit_bytes: int = SHOWN_BYTES) -> str:
-        """All of it, or head, marker and tail."""
-        if self._file is None:
-            return self._head.decode("utf-8", "replace")
-        if not self._file.closed:
-            self._file.flush()
-        head_bytes = int(limit_bytes * HEAD_SHARE)
-        head = _whole_characters(bytes(self._head[:head_bytes]))
-        tail = _from_character(bytes(self._tail[-(limit_bytes - head_bytes) :]))
-        omitted = self.total_bytes - len(head) - len(tail)
-        note = f"; the last {self.dropped_bytes} bytes went past the limit and are lost" if self.dropped_bytes else ""
-        marker = _marker(omitted, self.total_bytes, self.path, note)
-        return head.decode("utf-8", "replace") + marker + tail.decode("utf-8", "replace")
-
-    def close(self) -> None:
-        """Close the file, if there is one; the text stays readable."""
-        if self._file is not None and not self._file.closed:
-            self._file.close()
-            self._folder.kept_bytes += self.total_bytes - self.dropped_bytes
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        self.close()
-
-
 def shown(value: Any, folder: ResultFolder | None, *, stem: str = "result", limit_bytes: int = SHOWN_BYTES) -> Shown:
     """`value` as it is shown: whole when its JSON fits into `limit_bytes`, else shortened with the path of the whole.
 
@@ -218,7 +164,7 @@ def shown(value: Any, folder: ResultFolder | None, *, stem: str = "result", limi
     small = _encoded(shape)
     if len(small) <= limit_bytes:
         return Shown(shape, len(encoded) - len(small), path)
-    return Shown(_cut(encoded, limit_bytes, path, note), len(encoded) - limit_bytes, path)
+    return Shown(cut(encoded, limit_bytes, path, note), len(encoded) - limit_bytes, path)
 
 
 def check_arrival(count_bytes: int, source: str, setting: str, limit_bytes: int = ARRIVAL_BYTES) -> None:
@@ -264,7 +210,7 @@ def _shown_text(text: str, folder: ResultFolder | None, stem: str, limit_bytes: 
     if len(encoded) <= limit_bytes:
         return Shown(text)
     path, note = _kept(folder, encoded, stem, ".txt")
-    return Shown(_cut(encoded, limit_bytes, path, note), len(encoded) - limit_bytes, path)
+    return Shown(cut(encoded, limit_bytes, path, note), len(encoded) - limit_bytes, path)
 
 
 def _kept(folder: ResultFolder | None, data: bytes, stem: str, suffix: str) -> tuple[Path | None, str]:
@@ -281,43 +227,9 @@ def _shortened_strings(value: Any, limit_bytes: int, path: Path | None, note: st
         if len(value) * 4 <= limit_bytes:
             return value
         encoded = value.encode("utf-8", "surrogatepass")
-        return value if len(encoded) <= limit_bytes else _cut(encoded, limit_bytes, path, note)
+        return value if len(encoded) <= limit_bytes else cut(encoded, limit_bytes, path, note)
     if isinstance(value, dict):
         return {key: _shortened_strings(item, limit_bytes, path, note) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [_shortened_strings(item, limit_bytes, path, note) for item in value]
     return value
-
-
-def _cut(data: bytes, limit_bytes: int, path: Path | None, note: str) -> str:
-    room = max(0, limit_bytes - _MARKER_BYTES)
-    head_bytes = int(room * HEAD_SHARE)
-    head = _whole_characters(data[:head_bytes])
-    tail = _from_character(data[len(data) - (room - head_bytes) :])
-    marker = _marker(len(data) - len(head) - len(tail), len(data), path, note)
-    return head.decode("utf-8", "replace") + marker + tail.decode("utf-8", "replace")
-
-
-def _marker(omitted: int, total: int, path: Path | None, note: str) -> str:
-    where = f"; all of it is in {path}" if path is not None else ""
-    return f"\n[… {omitted} of {total} bytes are left out here{where}{note} …]\n"
-
-
-def _whole_characters(data: bytes) -> bytes:
-    """Without the torn character at the end."""
-    for back in range(1, min(4, len(data)) + 1):
-        byte = data[-back]
-        if byte < 0x80:
-            return data
-        if byte >= 0xC0:
-            width = 2 if byte < 0xE0 else 3 if byte < 0xF0 else 4
-            return data if width == back else data[:-back]
-    return data
-
-
-def _from_character(data: bytes) -> bytes:
-    """Without the torn character at the start."""
-    start = 0
-    while start < min(3, len(data)) and 0x80 <= data[start] < 0xC0:
-        start += 1
-    return data[start:]

@@ -5,20 +5,19 @@ the line belonged to with an error, and reads the rest away.
 Invariant: however the body ends, the process and all it started in its session are gone, within `STOP_SECONDS`.
 """
 
-import re
 import signal
 import subprocess
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
 
 import anyio
-import mcp_types
 import trio
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 from mcp.shared.message import SessionMessage
 
+from host_bridge.mcp.lines import Lines, decoded
 from host_bridge.process_tree import kill_tree, signal_tree
 
 EXIT_SECONDS: Final = 2.0
@@ -29,13 +28,6 @@ STOP_SECONDS: Final = EXIT_SECONDS + TERMINATE_SECONDS + 1.0
 READ_BYTES: Final = 64 * 1024
 STDERR_BYTES: Final = 4096
 """The end of what the server said on standard error, for the message when it dies."""
-PEEK_BYTES: Final = 512
-"""How much of an oversized line's head and tail is searched for the id it answers."""
-THREAD_BYTES: Final = 1024 * 1024
-"""A larger message is decoded in a thread, so that the event loop goes on."""
-
-_HEAD_ID: Final = re.compile(rb'^\s*\{(?:\s*"jsonrpc"\s*:\s*"2\.0"\s*,)?\s*"id"\s*:\s*(\d{1,18}|"[^"\\]{0,64}")')
-_TAIL_ID: Final = re.compile(rb'"id"\s*:\s*(\d{1,18}|"[^"\\]{0,64}")\s*(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*$')
 
 Incoming = SessionMessage | Exception
 
@@ -110,12 +102,12 @@ async def open_stdio(
 
 
 async def _read(server: ServerProcess, to_session: MemoryObjectSendStream[Incoming], limit_bytes: int) -> None:
-    lines = _Lines(limit_bytes)
+    lines = Lines(limit_bytes)
     try:
         async with to_session:
             while data := await _receive(server):
                 for item in lines.feed(data):
-                    message = await _decoded(item)
+                    message = await decoded(item)
                     if message is not None:
                         await to_session.send(message)
                 if lines.unanswerable:
@@ -188,84 +180,3 @@ async def _stop(server: ServerProcess) -> None:
         if stream is not None:
             with trio.move_on_after(0.1):
                 await stream.aclose()
-
-
-@dataclass(frozen=True, slots=True)
-class _Oversized:
-    answers: int | str
-    limit_bytes: int
-
-
-class _Lines:
-    """Bytes in, complete lines out; of a line past the limit only the id that it answers."""
-
-    def __init__(self, limit_bytes: int) -> None:
-        self.unanswerable = False
-        self._limit = limit_bytes
-        self._line = bytearray()
-        self._skipping = False
-        self._answered = False
-
-    def feed(self, data: bytes) -> list[bytes | _Oversized]:
-        out: list[bytes | _Oversized] = []
-        start = 0
-        while (end := data.find(b"\n", start)) >= 0:
-            self._take(data[start:end], out)
-            start = end + 1
-            self._end(out)
-        self._take(data[start:], out)
-        return out
-
-    def _take(self, piece: bytes, out: list[bytes | _Oversized]) -> None:
-        if self._skipping:
-            self._line += piece[-PEEK_BYTES:]
-            del self._line[:-PEEK_BYTES]
-            return
-        self._line += piece
-        if len(self._line) > self._limit:
-            self._skipping = True
-            found = _HEAD_ID.match(self._line[:PEEK_BYTES])
-            if found is not None:
-                self._answered = True
-                out.append(_Oversized(_id(found[1]), self._limit))
-            del self._line[:-PEEK_BYTES]
-
-    def _end(self, out: list[bytes | _Oversized]) -> None:
-        if self._skipping:
-            if not self._answered:
-                found = _TAIL_ID.search(self._line)
-                if found is not None:
-                    out.append(_Oversized(_id(found[1]), self._limit))
-                else:
-                    self.unanswerable = True
-        elif self._line.strip():
-            out.append(bytes(self._line))
-        self._line = bytearray()
-        self._skipping = self._answered = False
-
-
-def _id(text: bytes) -> int | str:
-    return text[1:-1].decode("utf-8", "replace") if text.startswith(b'"') else int(text)
-
-
-async def _decoded(item: bytes | _Oversized) -> SessionMessage | None:
-    """The message of a line; None for what is none: servers print banners and logs on standard output."""
-    if isinstance(item, _Oversized):
-        return _failure(item.answers, f"answered with more than {item.limit_bytes} bytes")
-    try:
-        if len(item) > THREAD_BYTES:
-            return SessionMessage(await trio.to_thread.run_sync(_parse, item))
-        return SessionMessage(_parse(item))
-    except ValueError as error:
-        found = _HEAD_ID.match(item[:PEEK_BYTES]) or _TAIL_ID.search(item[-PEEK_BYTES:])
-        reason = str(error).strip().splitlines()[-1][:200]
-        return None if found is None else _failure(_id(found[1]), f"answered with malformed JSON ({reason})")
-
-
-def _parse(line: bytes) -> Any:
-    return mcp_types.jsonrpc_message_adapter.validate_json(line, by_name=False)
-
-
-def _failure(answers: int | str, message: str) -> SessionMessage:
-    error = mcp_types.ErrorData(code=mcp_types.PARSE_ERROR, message=message)
-    return SessionMessage(mcp_types.JSONRPCError(jsonrpc="2.0", id=answers, error=error))

@@ -19,7 +19,8 @@ import trio
 
 from host_bridge.errors import HandlerError
 from host_bridge.process_tree import kill_tree
-from host_bridge.results import ResultFolder, ResultTooLargeError, Spill
+from host_bridge.results import ResultFolder, ResultTooLargeError
+from host_bridge.spill import Spill
 
 OUTPUT_BYTES: Final = 1024 * 1024
 """Of one command's output in its result; as Pi gives to programs. All of it lies in a file when there is more."""
