@@ -12,7 +12,7 @@ Attacked by `tests/escapes/programs` and `tests/guest_api/test_policy_fuzz.py`.
 # ruff: noqa: D102, N802, N815  a visitor's name is that of its node, and says what it does
 
 import ast
-import functools
+import builtins
 import sys
 import warnings
 from dataclasses import dataclass
@@ -43,6 +43,8 @@ ANNOTATION_KW_ONLY: Final = "__annotation_kw_only__"
 
 _VISITOR_RECURSION: Final = 4000
 """Python frames while visiting; each level of nesting takes three, and they use no C stack."""
+_PRESET: Final = frozenset(dir(builtins)) | {"input", "asyncio"}
+"""Names that have a value before the program gives them one: `input = input["rows"]` must read the old one."""
 _CLASS_KEYWORDS: Final = frozenset({"total"})
 
 
@@ -102,7 +104,7 @@ def _refused(source: str, message: str, line: int | None) -> ProgramRefusedError
 
 
 def _compile(source: str, namespaces: tuple[str, ...]) -> CodeType:
-    tree = ast.parse(source, PROGRAM_FILENAME)
+    tree = ast.parse(source.removeprefix("\ufeff"), PROGRAM_FILENAME)
     body = tree.body or [ast.Pass()]
     entry = ast.AsyncFunctionDef(
         name=ENTRY_NAME,
@@ -118,7 +120,8 @@ def _compile(source: str, namespaces: tuple[str, ...]) -> CodeType:
     limit = sys.getrecursionlimit()
     sys.setrecursionlimit(max(limit, _VISITOR_RECURSION))
     try:
-        result = compile_restricted_exec(module, PROGRAM_FILENAME, policy=_policy_for(namespaces))
+        _roots[0] = frozenset(namespaces)
+        result = compile_restricted_exec(module, PROGRAM_FILENAME, policy=ProgramPolicy)
     finally:
         sys.setrecursionlimit(limit)
     if result.errors:
@@ -129,10 +132,9 @@ def _compile(source: str, namespaces: tuple[str, ...]) -> CodeType:
     return code
 
 
-@functools.lru_cache(maxsize=16)
-def _policy_for(namespaces: tuple[str, ...]) -> type["ProgramPolicy"]:
-    # RestrictedPython makes the instance itself, so what it needs to know travels on a class.
-    return type("ProgramPolicy", (ProgramPolicy,), {"namespaces": frozenset(namespaces)})
+_roots: Final = [frozenset[str]()]
+"""The root names of the program that is compiled now. RestrictedPython makes the policy's instance itself, and a class
+for each set of names would cost a small program a tenth of its start."""
 
 
 def _named(name: str, node: ast.AST) -> ast.Name:
@@ -142,10 +144,9 @@ def _named(name: str, node: ast.AST) -> ast.Name:
 class ProgramPolicy(RestrictingNodeTransformer):
     """The relaxed policy: plain opcodes, checked names, a closed list of syntax."""
 
-    namespaces: frozenset[str] = frozenset()
-
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
+        self._namespaces = _roots[0]
         self._scopes: list[str] = []
         self._globals: set[str] = set()
         self._nonlocals: set[str] = set()
@@ -196,6 +197,8 @@ class ProgramPolicy(RestrictingNodeTransformer):
             pass
         else:
             self.check_variable(node, name)
+            if not isinstance(node.ctx, ast.Load):
+                self._note_binding(name)
         return node
 
     def _check_dunder_name(self, node: ast.Name) -> None:
@@ -219,7 +222,7 @@ class ProgramPolicy(RestrictingNodeTransformer):
         root: ast.AST = node.value
         while isinstance(root, ast.Attribute | ast.Call | ast.Subscript | ast.Await):
             root = root.func if isinstance(root, ast.Call) else root.value
-        if isinstance(root, ast.Name) and root.id in self.namespaces and not self._is_bound(root.id):
+        if isinstance(root, ast.Name) and root.id in self._namespaces and not self._is_bound(root.id):
             self.error(node, f'"{node.attr}" is refused: names that start with _ are not host actions')
 
     def visit_keyword(self, node: ast.keyword) -> ast.AST:
@@ -286,6 +289,7 @@ class ProgramPolicy(RestrictingNodeTransformer):
         for alias in node.names:
             self._check_module(node, alias.name)
             self.check_variable(node, alias.asname)
+            self._note_binding(alias.asname or alias.name.partition(".")[0])
         return node
 
     def visit_ImportFrom(self, node: ast.ImportFrom) -> ast.AST:
@@ -304,6 +308,7 @@ class ProgramPolicy(RestrictingNodeTransformer):
                 if alias.name not in names.FORMATTERS:
                     self.check_attribute(node, alias.name)
             self.check_variable(node, alias.asname)
+            self._note_binding(alias.asname or alias.name)
         return node
 
     def _check_module(self, node: ast.AST, module: str) -> None:
@@ -358,6 +363,11 @@ class ProgramPolicy(RestrictingNodeTransformer):
 
     def _note_definition(self, name: str) -> None:
         if self._scopes[-1] == "program":
+            self._top_definitions.add(name)
+
+    def _note_binding(self, name: str | None) -> None:
+        """A preset name that the program binds is a global, as it would be in a module."""
+        if name is not None and self._scopes[-1] == "program" and (name in _PRESET or name in self._namespaces):
             self._top_definitions.add(name)
 
     def _check_function_name(self, node: ast.AST, name: str) -> None:
@@ -496,18 +506,22 @@ class ProgramPolicy(RestrictingNodeTransformer):
 
     def visit_ExceptHandler(self, node: ast.ExceptHandler) -> ast.AST:
         self.check_variable(node, node.name)
+        self._note_binding(node.name)
         return self.plain(node)  # type: ignore[no-any-return]
 
     def visit_MatchMapping(self, node: ast.MatchMapping) -> ast.AST:
         self.check_variable(node, node.rest)
+        self._note_binding(node.rest)
         return self.plain(node)  # type: ignore[no-any-return]
 
     def visit_MatchStar(self, node: ast.MatchStar) -> ast.AST:
         self.check_variable(node, node.name)
+        self._note_binding(node.name)
         return node
 
     def visit_MatchAs(self, node: ast.MatchAs) -> ast.AST:
         self.check_variable(node, node.name)
+        self._note_binding(node.name)
         return self.plain(node)  # type: ignore[no-any-return]
 
     def visit_MatchClass(self, node: ast.MatchClass) -> ast.AST:

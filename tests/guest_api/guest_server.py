@@ -19,7 +19,8 @@ def main() -> None:
         _, descriptors, _, _ = socket.recv_fds(control, 1, 1)
         if not descriptors:
             return
-        if os.fork() == 0:
+        pid = os.fork()
+        if pid == 0:
             control.close()
             try:
                 guest = socket.socket(fileno=descriptors[0])
@@ -27,6 +28,7 @@ def main() -> None:
             finally:
                 os._exit(0)
         os.close(descriptors[0])
+        control.send(str(pid).encode())
 
 
 main()

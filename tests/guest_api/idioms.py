@@ -681,3 +681,25 @@ _idiom(
     [1, "logged"],
     "class L(dict):\n    def __setitem__(self, k, v):\n        super().__setitem__(k, v)\n        self.note = 'logged'\nl = L()\nl['a'] = 1\nreturn [l['a'], l.note]",
 )
+
+_idiom(
+    "a preset or builtin name that the program rebinds from its old value",
+    [[1, 2, 3], 6, "set", 4],
+    """
+input = input["numbers"]
+sum = sum(input)
+for id in [4]:
+    pass
+try:
+    1 / 0
+except ZeroDivisionError as type:
+    pass
+set = set([1]) and "set"
+if False:
+    import asyncio
+await asyncio.sleep(0)
+return [input, sum, set, id]
+""",
+)
+_idiom("a byte order mark", 1, "\ufeffreturn 1")
+_idiom("a rebound builtin seen by functions", [9, 9], "max = 9\ndef f():\n    return max\nreturn [max, f()]")
