@@ -116,7 +116,7 @@ def _is_waiting(sock: socket.socket, pid: int) -> bool:
         return False
     try:
         return not sock.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT)
-    except BlockingIOError:
+    except (BlockingIOError, TimeoutError):
         return True
 
 
