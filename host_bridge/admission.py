@@ -180,6 +180,11 @@ class Admission:
             call.action = self.registry.lookup(call.ref)
             if call.action is None:
                 if self.registry.may_resolve(call.ref):
+                    if gate(self.schema_mode, call.ref) == "block":
+                        # Resolving may start a server, which is more than a read.
+                        call.decision, call.approver = "blocked", "schema.mode = enforce"
+                        details = {"ref": call.ref, "schemaMode": "enforce"}
+                        settle_error(call, HandlerError(blocked_message(call.ref), "denied", details))
                     return call
                 settle_error(call, self.registry.unknown(call.ref))
                 return call

@@ -90,7 +90,7 @@ def tool_actions(
     @action(ref="tools.describe", risk="read")
     async def describe(arguments: Reference) -> dict[str, Any]:
         """Everything about one action: schemas, risk, effect, what approvals say of it now, and its hash."""
-        if registry.lookup(arguments.ref) is None:
+        if learn is not None and registry.lookup(arguments.ref) is None:
             # Raises with the closest refs when nobody has it.
             await registry.resolve(arguments.ref)
         entry = discovery.entry(arguments.ref)

@@ -49,6 +49,7 @@ async def open_tool_sources(
     extensions: Iterable[ToolFunction | Action | ModuleType] = (),
     outside_project: bool = False,
     load_plugins: bool = True,
+    may_learn: bool = True,
     warn: Callable[[str], None] = lambda message: print(message, file=sys.stderr),
     verdict: Verdicts | None = None,
     environment: Mapping[str, str] | None = None,
@@ -56,7 +57,8 @@ async def open_tool_sources(
     """Register every source until the block ends.
 
     `project` is where `pi.*` works, `agent_folder` keeps results (a week) and manifests, `extensions` are an embedder's
-    own tools, `environment` (default: this process's) is what server settings refer to.
+    own tools, `environment` (default: this process's) is what server settings refer to. `may_learn` False: a search
+    starts no server (Schema mode enforce: reading must not run anything).
 
     Raises: McpSettingsError: an entry of `mcp_servers` cannot be used. InvalidRefError, TypeError: a tool cannot.
     """
@@ -90,7 +92,13 @@ async def open_tool_sources(
         ) as servers:
             registry.replace_source(
                 "tools",
-                tool_actions(registry, discovery, learn=servers.learn, states=servers.states, verdict=verdict),
+                tool_actions(
+                    registry,
+                    discovery,
+                    learn=servers.learn if may_learn else None,
+                    states=servers.states,
+                    verdict=verdict,
+                ),
             )
             yield ToolSources(results, discovery, servers)
     finally:

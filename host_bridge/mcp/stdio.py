@@ -20,9 +20,9 @@ from mcp.shared.message import SessionMessage
 from host_bridge.mcp.lines import Lines, decoded
 from host_bridge.process_tree import kill_tree, signal_tree
 
-EXIT_SECONDS: Final = 2.0
+EXIT_SECONDS: Final = 1.0
 """After its input is closed, as the protocol asks."""
-TERMINATE_SECONDS: Final = 1.0
+TERMINATE_SECONDS: Final = 0.5
 """After SIGTERM, before SIGKILL."""
 STOP_SECONDS: Final = EXIT_SECONDS + TERMINATE_SECONDS + 1.0
 READ_BYTES: Final = 64 * 1024

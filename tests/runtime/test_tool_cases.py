@@ -118,6 +118,25 @@ def test_schema_mode_stops_every_tool_of_a_server_whatever_it_says_of_itself(des
         assert entry["calls"][0].get("wouldBlock", False) is (mode == "audit")
 
 
+async def test_under_enforce_nothing_starts_a_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PI_CODING_AGENT_DIR", str(tmp_path / "agent"))
+    program = """
+kinds = []
+for attempt in (mcp.one.go(), tools.describe(ref="mcp.one.go"), mcp.servers()):
+    try:
+        await attempt
+    except ActionError as error:
+        kinds.append(error.kind)
+listed = [row.ref for row in await tools.list() if row.ref.startswith("mcp.one")]
+states = [row.state for row in await tools.providers() if row.name == "mcp.one"]
+return [kinds, listed, states]
+"""
+    config = {"mcpServers": {"one": raw("normal")}, "schema": {"mode": "enforce"}}
+    async with open_host(config, allow=["network"], cwd=tmp_path) as host:
+        result = await host.run_program(program)
+    assert result.value == [["denied", "rejected", "denied"], [], ["idle"]], result.error
+
+
 async def test_a_timeout_inside_the_program_cancels_the_call_at_the_server(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
