@@ -48,10 +48,10 @@ async def listen(supervisor: "Supervisor", nursery: trio.Nursery) -> None:
     name = f"{options.owner}.sock"
     folder = os.open(options.folders.owners, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
-        sock = trio.socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        await sock.bind(reachable(folder, name))
-        sock.listen(WAITING)
-        async with trio.SocketListener(sock) as listener:
+        with trio.socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as sock:
+            await sock.bind(reachable(folder, name))
+            sock.listen(WAITING)
+            listener = trio.SocketListener(sock)
             while True:
                 stream = await listener.accept()
                 nursery.start_soon(_serve, supervisor, Channel.over(stream, _TO_OWNER))

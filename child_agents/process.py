@@ -63,7 +63,7 @@ def start_child(
             cwd,
             stdio=(in_read, out_write, err_write),
             inherited=inherited,
-            in_process=_is_loaded(argv, loaded_modules),
+            in_process=is_loaded(argv, loaded_modules),
             parent=parent,
         )
     for descriptor in (in_read, out_write, err_write):
@@ -90,7 +90,8 @@ def signal_group(pid: int, number: int) -> None:
         os.killpg(pid, number)
 
 
-def _is_loaded(argv: Sequence[str], loaded_modules: Collection[str]) -> bool:
+def is_loaded(argv: Sequence[str], loaded_modules: Collection[str]) -> bool:
+    """Whether this is the command line of a module that is loaded here and may run without an exec."""
     start = (sys.executable, *MODULE_ARGUMENTS)
     return tuple(argv[: len(start)]) == start and len(argv) > len(start) and argv[len(start)] in loaded_modules
 

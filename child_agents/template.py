@@ -21,6 +21,9 @@ from typing import Final
 from child_agents import kernel, worker
 from child_agents.channel import receive_with_descriptors, send_with_descriptors
 from child_agents.process import close_all_but, module_argv
+from host_bridge.errors import BridgeError
+from host_bridge.zygote_process import guest_paths
+from host_bridge.zygote_template import start_template
 
 PACKET_BYTES: Final = 4096
 READY: Final = b"ready"
@@ -32,12 +35,21 @@ def main(arguments: Sequence[str]) -> None:
     requests = socket.socket(fileno=int(arguments[0]))
     sweep = int(arguments[1])
     options = json.loads(arguments[2])
+    zygotes = _start_zygote_template() if options["preload"] else None
     loaded = _load(options["preload"], options["entries"])
     gc.collect()
     gc.freeze()
     gc.disable()
     requests.send(READY)
-    _serve(requests, sweep, loaded)
+    _serve(requests, sweep, loaded, zygotes)
+
+
+def _start_zygote_template() -> socket.socket | None:
+    """The warm process for guests: an exec of its own, because a guest must never have loaded what we load."""
+    try:
+        return start_template(guest_paths())[1]
+    except (OSError, BridgeError):
+        return None  # child hosts start their zygote cold, and say what is missing if anything is
 
 
 def _load(preload: Sequence[str], entries: Sequence[str]) -> list[str]:
@@ -51,7 +63,7 @@ def _load(preload: Sequence[str], entries: Sequence[str]) -> list[str]:
     return list(entries) if preload else []
 
 
-def _serve(requests: socket.socket, sweep: int, loaded: list[str]) -> None:
+def _serve(requests: socket.socket, sweep: int, loaded: list[str], zygotes: socket.socket | None) -> None:
     wake_read, wake_write = os.pipe()
     os.set_blocking(wake_read, False)
     os.set_blocking(wake_write, False)
@@ -70,7 +82,7 @@ def _serve(requests: socket.socket, sweep: int, loaded: list[str]) -> None:
             data, descriptors = receive_with_descriptors(requests, PACKET_BYTES, 2)
             if not data:
                 return
-            _start_worker(requests, data.decode(), descriptors, loaded)
+            _start_worker(requests, data.decode(), descriptors, loaded, zygotes)
 
 
 def _reap(sweep: int) -> None:
@@ -84,7 +96,9 @@ def _reap(sweep: int) -> None:
                 os.write(sweep, b"s")
 
 
-def _start_worker(requests: socket.socket, run_id: str, descriptors: list[int], loaded: list[str]) -> None:
+def _start_worker(
+    requests: socket.socket, run_id: str, descriptors: list[int], loaded: list[str], zygotes: socket.socket | None
+) -> None:
     channel = descriptors[0]
     control = descriptors[1] if len(descriptors) > 1 else None
     parent = os.getpid()
@@ -96,9 +110,10 @@ def _start_worker(requests: socket.socket, run_id: str, descriptors: list[int], 
             kernel.die_with_parent(parent)
             signal.set_wakeup_fd(-1)
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-            close_all_but({0, 1, 2, channel} if control is None else {0, 1, 2, channel, control})
+            warm = None if zygotes is None else zygotes.fileno()
+            close_all_but({0, 1, 2, channel, *(number for number in (control, warm) if number is not None)})
             kernel.show_arguments(module_argv("child_agents.worker", run_id), dict(os.environ))
-            worker.serve(socket.socket(fileno=channel), control, loaded)
+            worker.serve(socket.socket(fileno=channel), control, loaded, warm)
             status = 0
         except BaseException:
             traceback.print_exc()

@@ -18,7 +18,7 @@ from typing import Any, Final, Literal
 from child_agents import environment, kernel
 from child_agents.channel import BlockingChannel, ChannelError
 from child_agents.inherited_bounds import VARIABLE, write_bounds
-from child_agents.process import ChildProcess, exit_state, signal_group, start_child
+from child_agents.process import ChildProcess, exit_state, is_loaded, signal_group, start_child
 from child_agents.worker_frames import TO_WORKER, Exited, Input, Job, NotStarted, Output, Started, Stop, ToWorker
 from guest_api.bounds import Bounds
 
@@ -28,7 +28,7 @@ DRAIN_SECONDS: Final = 1.0
 READ_BYTES: Final = 64 * 1024
 
 
-def export(job: Job, control: int | None) -> dict[str, str]:
+def export(job: Job, control: int | None, zygotes: int | None = None) -> dict[str, str]:
     """The child's environment: the bounds are set or deleted here, so a stale value can never pass.
 
     Seed: thinking:child:export, thinking:child:worker-gets-bounds
@@ -41,12 +41,23 @@ def export(job: Job, control: int | None) -> dict[str, str]:
     variables.pop(environment.CONTROL_FD, None)
     if control is not None:
         variables[environment.CONTROL_FD] = str(control)
+    variables.pop(environment.ZYGOTE_FD, None)
+    if zygotes is not None:
+        variables[environment.ZYGOTE_FD] = str(zygotes)
     variables[environment.OWNER] = job.owner
     return variables
 
 
-def serve(channel_socket: socket.socket, control: int | None, loaded_modules: Collection[str] = ()) -> None:
-    """Serve one job, from `Job` to `Exited`; returns when nothing is left."""
+def serve(
+    channel_socket: socket.socket,
+    control: int | None,
+    loaded_modules: Collection[str] = (),
+    zygotes: int | None = None,
+) -> None:
+    """Serve one job, from `Job` to `Exited`; returns when nothing is left.
+
+    `zygotes`: a socket that only a child host of ours is given, to have its guests' zygote forked warm.
+    """
     kernel.become_subreaper()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
@@ -58,11 +69,12 @@ def serve(channel_socket: socket.socket, control: int | None, loaded_modules: Co
     if not isinstance(job, Job):
         return
     try:
+        given = zygotes if is_loaded(job.argv, loaded_modules) else None
         child = start_child(
             job.argv,
-            export(job, control),
+            export(job, control, given),
             job.cwd,
-            inherited=() if control is None else (control,),
+            inherited=[descriptor for descriptor in (control, given) if descriptor is not None],
             loaded_modules=loaded_modules,
         )
     except OSError as error:

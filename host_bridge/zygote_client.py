@@ -16,6 +16,7 @@ import trio
 from host_bridge.confinement_plan import ConfinementPlan, GuestLimits
 from host_bridge.errors import IsolationUnavailableError
 from host_bridge.zygote_process import Guest, GuestExit, ZygoteProcess
+from host_bridge.zygote_template import ZygoteTemplate
 
 __all__ = ["Guest", "GuestExit", "GuestPool", "open_guest_pool"]
 
@@ -57,6 +58,7 @@ class GuestPool:
         self._pool_size = pool_size
         self._language_layer = language_layer
         self._nursery = nursery
+        self._template: ZygoteTemplate | None = None
         self._idle: deque[Guest] = deque()
         self._running: set[Guest] = set()
         self._zygotes: list[ZygoteProcess] = []
@@ -66,6 +68,10 @@ class GuestPool:
         self._hot_until = 0.0
         self._burst_until = 0.0
         self._closing = False
+
+    def use_template(self, template: ZygoteTemplate | None) -> None:
+        """Fork zygotes from this warm process from now on."""
+        self._template = template
 
     @property
     def skipped_layers(self) -> tuple[str, ...]:
@@ -141,7 +147,7 @@ class GuestPool:
             current = self._zygotes[-1] if self._zygotes else None
             if current is not None and not current.lost and current.fork_count < FORKS_PER_ZYGOTE:
                 return current
-            fresh = ZygoteProcess(self._plan)
+            fresh = ZygoteProcess(self._plan, self._template)
             try:
                 await fresh.start()
             except BaseException:
@@ -221,16 +227,24 @@ class GuestPool:
 
 @asynccontextmanager
 async def open_guest_pool(
-    plan: ConfinementPlan, *, limits: GuestLimits | None = None, pool_size: int = 2, language_layer: bool = True
+    plan: ConfinementPlan,
+    *,
+    limits: GuestLimits | None = None,
+    pool_size: int = 2,
+    language_layer: bool = True,
+    template: ZygoteTemplate | None = None,
 ) -> AsyncIterator[GuestPool]:
     """A pool of `pool_size` idle guests; on leaving, no guest and no zygote is left.
 
+    `pool_size` 0: one guest is ready at once, and no further one is kept (a host for one program).
+    `template`: where zygotes are forked from a warm process instead of started cold.
     `language_layer=False` gives raw guests, which run anything: only attack tests and the self-test use them.
     Raises: IsolationUnavailableError: a strict protection is missing here; the message names it and the way out.
     """
     failure: BaseException | None = None
     async with trio.open_nursery() as nursery:
         pool = GuestPool(plan, limits or GuestLimits(), pool_size, language_layer, nursery)
+        pool.use_template(template)
         try:
             await pool.open()
             nursery.start_soon(pool.refill_forever)

@@ -22,6 +22,7 @@ from guest_api.inside import zygote_wire
 from guest_api.inside.zygote_wire import Configure, Exited, Fork, Forked, Kill, NotForked, Refused, Started
 from host_bridge.confinement_plan import BY_NAME, ISOLATION_SETTING, TRUSTED_MODE, ConfinementPlan, GuestLimits, State
 from host_bridge.errors import IsolationUnavailableError
+from host_bridge.zygote_template import ForkedZygote, StartedProcess, ZygoteTemplate
 
 START_SECONDS: Final = 30.0
 """A cold interpreter with its imports takes 0.2 s; a machine that needs this long is not usable."""
@@ -191,7 +192,8 @@ class Guest:
 class ZygoteProcess:
     """A started zygote. `run` must be running in some task for `fork` to be answered."""
 
-    def __init__(self, plan: ConfinementPlan) -> None:
+    def __init__(self, plan: ConfinementPlan, template: ZygoteTemplate | None = None) -> None:
+        """`template`: fork from this warm process instead of a cold start, where it still answers."""
         self.skipped: dict[str, str] = {}
         """Protection to the reason why it is missing; complete once started."""
         self.fork_count = 0
@@ -206,7 +208,7 @@ class ZygoteProcess:
         ours, theirs = socket.socketpair()
         try:
             with theirs:
-                self._process = self._exec(theirs)
+                self._process: StartedProcess = self._fork_warm(theirs, template) or self._exec(theirs)
         except OSError as error:
             ours.close()
             self._close_errors()
@@ -215,6 +217,10 @@ class ZygoteProcess:
         self._control = trio.socket.from_stdlib_socket(ours)
         self._raw_control = ours
         self._buffer = zygote_wire.FrameBuffer(zygote_wire.from_zygote_decoder)
+
+    def _fork_warm(self, theirs: socket.socket, template: ZygoteTemplate | None) -> StartedProcess | None:
+        inherits = self._plan.state("empty_environment") is State.DISABLED
+        return None if template is None or inherits else template.fork(theirs, self._errors)
 
     def _exec(self, theirs: socket.socket) -> subprocess.Popen[bytes]:
         inherits = self._plan.state("empty_environment") is State.DISABLED
@@ -377,7 +383,7 @@ class ZygoteProcess:
             self._errors = None
 
 
-async def wait_process(process: subprocess.Popen[bytes], seconds: float) -> None:
+async def wait_process(process: StartedProcess, seconds: float) -> None:
     """Reap a child of ours, with SIGKILL after `seconds`."""
     with trio.move_on_after(seconds):
         await _wait_exit(process)
@@ -386,8 +392,12 @@ async def wait_process(process: subprocess.Popen[bytes], seconds: float) -> None
         await _wait_exit(process)
 
 
-async def _wait_exit(process: subprocess.Popen[bytes]) -> None:
+async def _wait_exit(process: StartedProcess) -> None:
     if process.poll() is not None:
+        return
+    if isinstance(process, ForkedZygote):
+        await trio.lowlevel.wait_readable(process.pidfd)
+        process.poll()
         return
     if not hasattr(os, "pidfd_open"):
         while process.poll() is None:  # noqa: ASYNC110  a kernel without pidfds gives nothing to wait for

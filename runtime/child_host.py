@@ -1,12 +1,15 @@
 """This process as somebody's child: what it inherited, and the line to its parent; a root has neither."""
 
 import os
+import socket
 from typing import Any
 
+from child_agents.environment import ZYGOTE_FD
 from child_agents.inheritance import ControlClient, Inheritance, from_environment
 from host_bridge.approval_prompt import ApprovalRequest
 from host_bridge.schema_gate import SCHEMA_MODES, SchemaMode
 from host_bridge.trace import CallRecord
+from host_bridge.zygote_template import ZygoteTemplate
 
 PREVIEW_CHARACTERS = 200
 
@@ -17,6 +20,8 @@ class ChildHost:
     def __init__(self, inheritance: Inheritance | None) -> None:
         self.inheritance = inheritance
         self._control: ControlClient | None = None
+        self.zygote_template: ZygoteTemplate | None = None
+        """Where this host has the zygote of its guests forked; None: it starts one cold."""
 
     @property
     def path(self) -> tuple[str, ...]:
@@ -59,7 +64,13 @@ def inherited() -> ChildHost:
 
     Raises: child_agents.errors.InheritanceError: it was told to inherit and cannot; it must not go on.
     """
-    return ChildHost(from_environment(os.environ))
+    child = ChildHost(from_environment(os.environ))
+    descriptor = os.environ.pop(ZYGOTE_FD, None)
+    if descriptor is not None and child.is_driven:
+        requests = socket.socket(fileno=int(descriptor))
+        requests.set_inheritable(False)
+        child.zygote_template = ZygoteTemplate(requests)
+    return child
 
 
 class ParentObserver:

@@ -58,7 +58,7 @@ class Host:
         context: RunContext,
         services_nursery: trio.Nursery,
         agents: AgentService,
-        parent: ParentObserver | None = None,
+        child: ChildHost,
     ) -> None:
         self.config = config
         self.registry = registry
@@ -68,7 +68,9 @@ class Host:
         """Of every run that is not given its own."""
         self.agents = agents
         """The children of this host."""
-        self._parent = parent
+        control = child.control()
+        self._parent = None if control is None else ParentObserver(control)
+        self._child = child
         self._is_ending = False
         self._context = context
         self._services_nursery = services_nursery
@@ -138,7 +140,8 @@ class Host:
         async with open_guest_pool(
             ConfinementPlan.for_mode(executor.isolation),
             limits=guest_limits(self.limits),
-            pool_size=executor.pool_size,
+            pool_size=0 if self._child.is_driven else executor.pool_size,  # a child's one program takes one guest
+            template=self._child.zygote_template,
         ) as pool:
             task_status.started(pool)
             await trio.sleep_forever()
@@ -213,6 +216,7 @@ async def open_host(
                     extensions=[one for one in given if isinstance(one, ToolFunction)],
                     outside_project=settings.tools.outside_project,
                     load_plugins=plugins,
+                    may_learn=settings.schema.mode != "enforce",
                     warn=live.host.warn,
                     verdict=lambda ref, risk: admission.verdict(ref, risk).mode,
                 )
@@ -255,7 +259,7 @@ async def open_host(
                 context=context,
                 services_nursery=services,
                 agents=agents,
-                parent=None if control is None else ParentObserver(control),
+                child=as_child,
             )
             if control is not None:
                 services.start_soon(control.run, host.end)
