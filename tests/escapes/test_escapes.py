@@ -125,7 +125,10 @@ async def test_without_the_language_layer_its_attacks_succeed() -> None:
 async def test_without_seccomp_attacks_on_the_kernel_succeed() -> None:
     through = await let_through(
         "seccomp",
-        [(GIVEN, name) for name in ("k09_rwx_memory.py", "k12_io_uring.py", "k14_memfd.py", "k16_keyctl.py", "k20_shmget.py")],
+        [
+            (GIVEN, name)
+            for name in ("k09_rwx_memory.py", "k12_io_uring.py", "k14_memfd.py", "k16_keyctl.py", "k20_shmget.py")
+        ],
     )
     assert len(through) >= 3
 
