@@ -5,6 +5,7 @@ the line belonged to with an error, and reads the rest away.
 Invariant: however the body ends, the process and all it started in its session are gone, within `STOP_SECONDS`.
 """
 
+import math
 import signal
 import subprocess
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
@@ -20,10 +21,12 @@ from mcp.shared.message import SessionMessage
 from host_bridge.mcp.lines import Lines, decoded
 from host_bridge.process_tree import kill_tree, signal_tree
 
-EXIT_SECONDS: Final = 1.0
+EXIT_SECONDS: Final = 0.6
 """After its input is closed, as the protocol asks."""
 TERMINATE_SECONDS: Final = 0.5
 """After SIGTERM, before SIGKILL."""
+HURRY: Final = 0.4
+"""The share of these times when the host was cancelled: somebody pressed Ctrl-C and waits."""
 STOP_SECONDS: Final = EXIT_SECONDS + TERMINATE_SECONDS + 1.0
 READ_BYTES: Final = 64 * 1024
 STDERR_BYTES: Final = 4096
@@ -93,8 +96,9 @@ async def open_stdio(
             try:
                 yield from_server, from_session, server
             finally:
+                hurried = trio.current_effective_deadline() == -math.inf
                 with trio.CancelScope(shield=True):
-                    await _stop(server)
+                    await _stop(server, HURRY if hurried else 1.0)
                 nursery.cancel_scope.cancel()
     finally:
         for stream in (to_session, from_server, from_session, to_write):
@@ -160,17 +164,17 @@ async def _read_stderr(server: ServerProcess) -> None:
             del server.stderr_tail[:-STDERR_BYTES]
 
 
-async def _stop(server: ServerProcess) -> None:
+async def _stop(server: ServerProcess, share: float) -> None:
     """Close its input, wait, SIGTERM to its session, wait, SIGKILL to its session."""
     process = server.process
     assert process.stdin is not None  # noqa: S101  opened with pipes
     with trio.move_on_after(STOP_SECONDS):
         await process.stdin.aclose()
-        with trio.move_on_after(EXIT_SECONDS):
+        with trio.move_on_after(EXIT_SECONDS * share):
             await process.wait()
         if process.returncode is None:
             signal_tree(process.pid, signal.SIGTERM)
-            with trio.move_on_after(TERMINATE_SECONDS):
+            with trio.move_on_after(TERMINATE_SECONDS * share):
                 await process.wait()
     # Also when it ended well: what it started in its session ends with it.
     kill_tree(process.pid)
