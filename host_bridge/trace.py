@@ -103,16 +103,19 @@ def _shortened(text: str) -> str:
 def bounded_calls(records: Sequence[CallRecord], *, most: int = SESSION_CALLS) -> tuple[list[dict[str, Any]], int]:
     """The calls for a session entry, in order, and how many were left out.
 
-    The first call of every ref stays (replay sees every ref that was called), then failures and `would_block`,
-    then the latest.
+    The first call of every namespace and of every ref stays (replay sees what was called), then failures and
+    `would_block`, then the latest.
     """
     if len(records) <= most:
         return [record.entry() for record in records], 0
     first: dict[str, int] = {}
+    sources: dict[str, int] = {}
     for index, record in enumerate(records):
         if record.risk is not None:  # a ref that is no action tells replay nothing
             first.setdefault(record.ref, index)
-    kept = set(list(first.values())[: max(most, SESSION_REFS)])
+            if record.namespace is not None:
+                sources.setdefault(record.namespace, index)
+    kept = {*sources.values(), *list(first.values())[: max(most, SESSION_REFS)]}
     notable = [index for index, record in enumerate(records) if not record.ok or record.would_block]
     for index in (*notable, *range(len(records) - 1, -1, -1)):
         if len(kept) >= most:

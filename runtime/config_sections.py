@@ -11,6 +11,14 @@ import msgspec
 from guest_api.bounds import UNBOUNDED, Bounds
 from guest_api.levels import Level
 from host_bridge.mcp.settings import ServerSettings
+from runtime.advisor.constants import DEFAULT_BRANCH_CAP, DEFAULT_THRESHOLD
+from runtime.advisor.limits import (
+    BUDGET_TOKENS_RANGE,
+    DEFAULT_BUDGET_TOKENS,
+    MAX_PER_SESSION_RANGE,
+    MINIMUM_SURFACES_RANGE,
+    THRESHOLD_RANGE,
+)
 
 ApprovalMode: TypeAlias = Literal["allow", "ask", "deny", "auto"]
 Positive: TypeAlias = Annotated[int, msgspec.Meta(ge=1)]
@@ -63,13 +71,15 @@ class AdvisorySection(Section, frozen=True):
     """`capture.advisory`."""
 
     mode: Literal["disabled", "hidden", "enabled"] = "enabled"
-    threshold: Annotated[float, msgspec.Meta(ge=0, le=1000)] = 0.9
+    threshold: Annotated[float, msgspec.Meta(ge=THRESHOLD_RANGE[0], le=THRESHOLD_RANGE[1])] = DEFAULT_THRESHOLD
     """The base fire point."""
-    max_per_session: Annotated[int, msgspec.Meta(ge=1, le=50)] = 3
+    max_per_session: Annotated[int, msgspec.Meta(ge=MAX_PER_SESSION_RANGE[0], le=MAX_PER_SESSION_RANGE[1])] = (
+        DEFAULT_BRANCH_CAP
+    )
     """Hints on one branch."""
-    budget: Annotated[int, msgspec.Meta(ge=128, le=8192)] = 512
+    budget: Annotated[int, msgspec.Meta(ge=BUDGET_TOKENS_RANGE[0], le=BUDGET_TOKENS_RANGE[1])] = DEFAULT_BUDGET_TOKENS
     """Tokens of one hint's text."""
-    minimum_surfaces: NotNegative = 0
+    minimum_surfaces: Annotated[int, msgspec.Meta(ge=MINIMUM_SURFACES_RANGE[0], le=MINIMUM_SURFACES_RANGE[1])] = 0
     """Sources with fewer tools never pass the topic-share rule; 0: no minimum, as the specification has it."""
 
 

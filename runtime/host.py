@@ -25,7 +25,7 @@ from host_bridge.limits import RunLimits
 from host_bridge.registry import Registry
 from host_bridge.zygote_client import GuestPool, open_guest_pool
 from runtime.advisor.service import AdvisorService
-from runtime.advisor.settings import AdvisorySettings
+from runtime.advisor.settings import settings_from
 from runtime.agent_actions import agent_actions
 from runtime.agent_service import AgentHost, AgentService, delivered_in, inherited_policy
 from runtime.child_host import ChildHost, ParentObserver
@@ -97,16 +97,18 @@ class Host:
         Cancelling the caller kills the guest, ends the agent run and records it before the cancellation goes on.
         Raises: IsolationUnavailableError: no guest may be started here. ValueRefusedError: `input` is no JSON value.
         """
-        pool = await self._open_pool()
         run = ProgramRun(self._context, observer, self._parent)
-        scope = trio.CancelScope()
-        self._scopes.add(scope)
+        opening, scope = trio.CancelScope(), trio.CancelScope()
+        self._scopes |= {opening, scope}
         if self._is_ending:
-            scope.cancel()
+            self.interrupt()
         try:
+            pool: GuestPool | None = None
+            with opening:
+                pool = await self._open_pool()
             result = await run.to_result(pool, source, input, limits=limits or self.limits, scope=scope, prompt=prompt)
         finally:
-            self._scopes.discard(scope)
+            self._scopes -= {opening, scope}
         await self.agents.execution_ended(run.id)
         return result
 
@@ -295,18 +297,6 @@ def run_limits(config: Config) -> RunLimits:
     )
 
 
-def advisory_settings(config: Config) -> AdvisorySettings:
-    """The section `capture.advisory` as the advisor takes it."""
-    section = config.capture.advisory
-    return AdvisorySettings(
-        mode=section.mode,
-        threshold=section.threshold,
-        max_per_session=section.max_per_session,
-        budget_tokens=section.budget,
-        minimum_surfaces=section.minimum_surfaces,
-    )
-
-
 def _session(
     store: TranscriptStore,
     settings: Config,
@@ -324,7 +314,7 @@ def _session(
     # A managed host has no `thinking.*`, but a pending revert and inherited bounds hold there too.
     thinking = ThinkingController(local, settings.bounds, inherited=settings.inherited)
     local.due = thinking
-    return Session(local, thinking=thinking, advisor=AdvisorService(local, advisory_settings(settings)))
+    return Session(local, thinking=thinking, advisor=AdvisorService(local, settings_from(settings.capture.advisory)))
 
 
 def _policy(settings: Config, allow: Iterable[Risk], deny: Iterable[Risk]) -> ApprovalPolicy:

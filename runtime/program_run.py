@@ -83,9 +83,9 @@ class ProgramRun(SilentObserver):
             watcher.call_started(call_id, ref)
 
     def call_finished(self, record: CallRecord) -> None:
-        """Keep it, tell the session (a call that ran burns its namespace), pass on."""
+        """Keep it, tell the session (a call of an action burns its namespace), pass on."""
         self._records.append(record)
-        if record.decision in ("allowed", "approved"):
+        if record.risk is not None:
             self._context.session.tool_called(ToolCalled(record.ref, record.namespace))
         for watcher in self._watchers:
             watcher.call_finished(record)
@@ -103,7 +103,7 @@ class ProgramRun(SilentObserver):
 
     async def to_result(
         self,
-        pool: GuestPool,
+        pool: GuestPool | None,
         source: str,
         value: Any,
         *,
@@ -112,7 +112,8 @@ class ProgramRun(SilentObserver):
         prompt: str | None,
     ) -> RunResult:
         """The program inside its agent run. Cancelling `scope` ends it as `cancelled`; cancelling the caller too,
-        after `agent_end` and the record.
+        after `agent_end` and the record. No `pool`: the run was interrupted while it was being opened.
+        A session that takes no more entries (disk full) makes a run that did well one that failed, kind `host`.
         """
         session = self._context.session
         before: Level | None = None

@@ -61,8 +61,11 @@ class SourceExplanation:
     surface: str | None
     """The tool whose phrase carries the score."""
     heat_before: float
+    """Before the prompt."""
+    heat_cooled: float
     """After the cooling that every prompt brings, before this one's score."""
     heat_after: float
+    """With this prompt's score; what fires loses it then."""
     fires: bool
     blocked_by: str | None
     """None: it fires."""
@@ -77,6 +80,7 @@ class SourceExplanation:
             "lane": self.lane,
             "surface": self.surface,
             "heatBefore": self.heat_before,
+            "heatCooled": self.heat_cooled,
             "heatAfter": self.heat_after,
             "fires": self.fires,
             "blockedBy": self.blocked_by,
@@ -148,7 +152,7 @@ def explain(state: AdvisorState, index: Fingerprint, prompt: str, settings: Advi
     numbers = {number for readings in weighed for reading in readings for number in reading.posting}
     numbers |= {source.number for namespace in state.heat if (source := index.named(namespace)) is not None}
     listed = () if read.hint is None else read.hint.namespaces
-    before = cooled(state.heat)
+    cooled_heat = cooled(state.heat)
     point = fire_point(settings.threshold, state.smoke.streak)
     sources = []
     for number in numbers:
@@ -161,7 +165,7 @@ def explain(state: AdvisorState, index: Fingerprint, prompt: str, settings: Advi
             minimum_surfaces=settings.minimum_surfaces,
             is_burned=source.namespace in state.ash,
         )
-        heat = before.get(source.namespace, 0.0)
+        heat = cooled_heat.get(source.namespace, 0.0)
         warm = verdict.lane is not None and not verdict.fires_at_once
         after = warmed(heat, verdict.effective_score) if warm else heat
         fires = source.namespace in listed and decision.hint is not None
@@ -176,7 +180,8 @@ def explain(state: AdvisorState, index: Fingerprint, prompt: str, settings: Advi
                 effective_score=verdict.effective_score,
                 lane=verdict.lane if verdict.script_check is None else f"script ({verdict.script_check})",
                 surface=None if verdict.surface is None else source.surfaces[verdict.surface.tool].name,
-                heat_before=heat,
+                heat_before=state.heat.get(source.namespace, 0.0),
+                heat_cooled=heat,
                 heat_after=after,
                 fires=fires,
                 blocked_by=blocked,
@@ -274,11 +279,12 @@ def _source_lines(source: SourceExplanation) -> list[str]:
     state = "FIRES" if source.fires else f"silent: {source.blocked_by}"
     lane = source.lane or "none"
     surface = f" on {source.surface}" if source.surface else ""
+    cooling = f" ({source.heat_cooled:.4g} after cooling)" if source.heat_before else ""
     lines = [
         f"{source.namespace}   {state}",
         (
             f"  lane {lane}{surface}   raw {source.raw_score:.4g}   effective {source.effective_score:.4g}"
-            f"   heat {source.heat_before:.4g} -> {source.heat_after:.4g}"
+            f"   heat {source.heat_before:.4g} -> {source.heat_after:.4g}{cooling}"
         ),
     ]
     for word in source.words:

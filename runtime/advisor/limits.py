@@ -36,3 +36,7 @@ MAX_PER_SESSION_RANGE: Final = (1, 50)
 """What `capture.advisory.maxPerSession` accepts (67)."""
 BUDGET_TOKENS_RANGE: Final = (128, 8192)
 """What `capture.advisory.budget` accepts (67)."""
+DEFAULT_BUDGET_TOKENS: Final = 512
+"""The longest text of a hint unless configured."""
+MINIMUM_SURFACES_RANGE: Final = (0, 1000)
+"""What `capture.advisory.minimumSurfaces` accepts; a setting of ours."""

@@ -10,6 +10,7 @@ from io import BytesIO, StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from host_bridge.neutral_text import neutralise
 from runtime.advisor.constants import WEAK_BAND_WIDTH
 from runtime.advisor.fingerprint import label
 from runtime.advisor.history import Turn
@@ -76,7 +77,7 @@ def draw(turns: Sequence[Turn], threshold: float, title: str) -> "Figure":
     )
     _draw_heat(heat_axes, turns, sources, colours, threshold)
     _draw_rows(row_axes, turns, sources, colours)
-    heat_axes.set_title(title, loc="left", fontsize=12, color=_INK, pad=10)
+    heat_axes.set_title(_drawable(title), loc="left", fontsize=12, color=_INK, pad=10)
     row_axes.set_xlim(0.4, len(turns) + 0.6)
     numbers = range(1, len(turns) + 1)
     if labelled:
@@ -166,9 +167,9 @@ def _draw_fire(
         [x], [height], marker="^" if strong else "o", markersize=9, color=colour, markeredgecolor="white", zorder=5
     )
     axes.annotate(
-        label(namespace),
+        _drawable(label(namespace)),
         (x, height),
-        xytext=(8, -3 - 9 * place),
+        xytext=(8, (-3 if strong else 4) - 9 * place),
         textcoords="offset points",
         fontsize=8.5,
         color=colour,
@@ -223,7 +224,7 @@ def _draw_rows(axes: "Axes", turns: Sequence[Turn], sources: Sequence[str], colo
                 axes.text(
                     len(turns) + 0.4, row, f"burned by a {cause}", va="center", ha="right", fontsize=7.5, color=_FAINT
                 )
-    axes.set_yticks(range(len(sources)), [label(namespace) for namespace in sources])
+    axes.set_yticks(range(len(sources)), [_drawable(label(namespace)) for namespace in sources])
     axes.set_ylim(max(1, len(sources)) - 0.5, -0.5)
     axes.tick_params(axis="y", length=0, labelsize=9)
     _quiet(axes)
@@ -256,10 +257,14 @@ def _save(figure: "Figure", target: BytesIO | StringIO, form: str) -> None:
 
 
 def _short(prompt: str) -> str:
-    """The beginning of a prompt on one line; `$` would start a formula."""
+    """The beginning of a prompt on one line."""
     line = " ".join(prompt.split())
-    cut = line if len(line) <= PROMPT_CHARACTERS else line[: PROMPT_CHARACTERS - 1] + "…"
-    return cut.replace("$", r"\$")
+    return _drawable(line if len(line) <= PROMPT_CHARACTERS else line[: PROMPT_CHARACTERS - 1] + "…")
+
+
+def _drawable(text: str) -> str:
+    """`text` as the picture can hold it: `$` would start a formula, and XML has no control characters."""
+    return neutralise(text).replace("$", r"\$")
 
 
 def html_page(svg: str, turns: Sequence[Turn], title: str) -> str:
@@ -270,7 +275,7 @@ def html_page(svg: str, turns: Sequence[Turn], title: str) -> str:
         rows.append(
             "<tr>"
             + "".join(
-                f"<td>{html.escape(cell)}</td>"
+                f"<td>{html.escape(neutralise(cell, keep_newlines=True))}</td>"
                 for cell in (
                     str(number),
                     turn.prompt if len(turn.prompt) <= 400 else turn.prompt[:399] + "…",
@@ -284,7 +289,7 @@ def html_page(svg: str, turns: Sequence[Turn], title: str) -> str:
         )
     start = svg.find("<svg")
     return (
-        f'<!doctype html>\n<html lang="en"><meta charset="utf-8"><title>{html.escape(title)}</title>\n'
+        f'<!doctype html>\n<html lang="en"><meta charset="utf-8"><title>{html.escape(neutralise(title))}</title>\n'
         "<style>body{font:14px/1.45 system-ui,sans-serif;color:#333;margin:2rem auto;max-width:75rem;padding:0 1rem}"
         "svg{max-width:100%;height:auto}table{border-collapse:collapse;width:100%}"
         "th,td{text-align:left;vertical-align:top;padding:.35rem .6rem;border-bottom:1px solid #e4e1dc}"

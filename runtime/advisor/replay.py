@@ -16,8 +16,8 @@ HINT_TYPE: Final = "pi-fabric-capability"
 """Custom type of the messages that carry hints."""
 RUN_TYPE: Final = "pi-fabric-run"
 """Custom type of the entries that carry the trace of a run."""
-RAN: Final = frozenset({"allowed", "approved"})
-"""Decisions on a call that let it reach its tool."""
+UNKNOWN_ACTION: Final = frozenset({"rejected", "limited"})
+"""Decisions on a call that may have named no action at all; then its trace has no risk."""
 
 _MCP_USE: Final = re.compile(rf"(?<![A-Za-z0-9_])mcp\.([A-Za-z_$][A-Za-z0-9_$]*)[{WHITESPACE}]*\.")
 
@@ -89,16 +89,17 @@ def hinted_namespaces(details: Any) -> list[str]:
 
 
 def traced_namespaces(data: Any, namespace_of_ref: RefResolver) -> list[str]:
-    """The namespaces of the calls that ran in the trace of one of our own runs, whether they succeeded or not.
+    """The namespaces of the refs that one of our own runs called, whatever became of the calls.
 
-    A call that was denied, blocked or rejected never reached its tool, and burns nothing: live neither.
+    A program that calls a tool has found it, even if the call failed or was denied. A ref that is no action belongs to
+    no source, and burns nothing: live neither.
     """
     calls = data.get("calls") if isinstance(data, Mapping) else None
     if not isinstance(calls, list):
         return []
     found = []
     for call in calls:
-        if not isinstance(call, Mapping) or not _ran(call):
+        if not isinstance(call, Mapping) or _is_no_action(call):
             continue
         namespace = _text(call.get("namespace"))
         if namespace is None and (ref := _text(call.get("ref"))) is not None:
@@ -108,13 +109,9 @@ def traced_namespaces(data: Any, namespace_of_ref: RefResolver) -> list[str]:
     return found
 
 
-def _ran(call: Mapping[str, Any]) -> bool:
-    """Whether a traced call reached its tool, by its decision or else by the kind of its error."""
-    decision = call.get("decision")
-    if isinstance(decision, str):
-        return decision in RAN
-    error = call.get("error")
-    return not (isinstance(error, Mapping) and error.get("kind") in ("denied", "rejected"))
+def _is_no_action(call: Mapping[str, Any]) -> bool:
+    """Whether a traced call named something that does not exist: the trace knows the risk of every action."""
+    return call.get("decision") in UNKNOWN_ACTION and "risk" not in call
 
 
 def called_namespaces(message: Any, namespaces_of_tool: ToolResolver, exec_tool: str | None) -> list[str]:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
+from zlib import error as DeflateError  # noqa: N812
 
 import msgspec
 
@@ -52,21 +53,23 @@ def read_scenarios(path: Path) -> Iterator[dict[str, Any]]:
     """The scenarios and text vectors of a file, plain or gzipped, one a line.
 
     Raises:
-        ScenarioFileError: the file cannot be read, or a line is no scenario.
+        ScenarioFileError: the file cannot be read, holds nothing, or a line is no scenario.
     """
     try:
         data = path.read_bytes()
         if data[:2] == b"\x1f\x8b":
             data = gzip.decompress(data)
-        text = data.decode("utf-8")
-    except (OSError, EOFError, UnicodeDecodeError, gzip.zlib.error) as error:  # type: ignore[attr-defined]
+        text = data.decode("utf-8-sig")
+    except (OSError, EOFError, UnicodeDecodeError, DeflateError) as error:
         raise ScenarioFileError(f"{path}: {error}") from error
+    if not text.strip():
+        raise ScenarioFileError(f"{path}: no scenario in it")
     for number, line in enumerate(text.split("\n"), 1):
         if not line.strip():
             continue
         try:
             scenario = _decode(line)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise ScenarioFileError(f"{path}:{number}: {error}") from error
         if not isinstance(scenario, dict) or not ("steps" in scenario or "fn" in scenario):
             raise ScenarioFileError(f"{path}:{number}: neither a scenario (`steps`) nor a text vector (`fn`)")

@@ -5,13 +5,13 @@ nothing burned, nothing is spent, and the heat stays.
 """
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Final
 
 import trio
 
 from host_bridge.descriptor import Descriptor
 from runtime.advisor.advisor import AdvisorState, consider, end_turn, fired, tool_use
-from runtime.advisor.ash import burned
 from runtime.advisor.fingerprint import CatalogTool, Fingerprint
 from runtime.advisor.rendering import Hint
 from runtime.advisor.replay import HINT_TYPE, replay
@@ -48,6 +48,7 @@ class AdvisorService:
         self._refs: dict[str, dict[str, str]] = {}
         self._tools: dict[str, dict[str, str]] = {}
         self._unresolved: set[str] = set()
+        self._saying = trio.Lock()
 
     def set_source(self, name: str, descriptors: Iterable[Descriptor]) -> None:
         """Replace one slice of the catalog: the registered tools, or one MCP server. An empty one is removed.
@@ -56,6 +57,10 @@ class AdvisorService:
         """
         named = [(one, one.namespace) for one in descriptors if one.namespace is not None]
         self.index.set_slice(name, [catalog_tool(descriptor) for descriptor, _ in named])
+        if not named:
+            self._refs.pop(name, None)
+            self._tools.pop(name, None)
+            return
         self._refs[name] = {descriptor.ref: namespace for descriptor, namespace in named}
         self._tools[name] = {
             tool: namespace
@@ -63,11 +68,14 @@ class AdvisorService:
             for tool in (descriptor.ref, descriptor.tool_name)
             if tool and not (tool == descriptor.tool_name and namespace.startswith("mcp:"))
         }
-        if self._unresolved:
-            # The branch was replayed before this source was known: tools of it burn now.
+        if not self._unresolved.isdisjoint(self._refs[name].keys() | self._tools[name].keys()):
+            # The branch was replayed before this source was known: tools of it burn now, in the place where they
+            # stand on the branch. What burned in the running program is not on the branch yet, and comes last.
             now_known = self._replayed(self._host.branch()).ash
-            for record in now_known.values():
-                self.state = _with_ash(self.state, record.namespace, record.at)
+            self.state = replace(
+                self.state,
+                ash={**now_known, **{key: one for key, one in self.state.ash.items() if key not in now_known}},
+            )
 
     async def session_started(self, event: SessionStarted) -> None:
         """Drop what is transient, then replay the branch. Seed: combustion:store:fresh"""
@@ -82,10 +90,14 @@ class AdvisorService:
 
         Raises: whatever the host's append raises; nothing burned then.
         """
-        if self.learn_sources is not None and self.settings.mode != "disabled":
+        if self.learn_sources is not None and self._may_hint():
             with trio.move_on_after(LEARN_DEADLINE_SECONDS):
                 await self.learn_sources()
-        decision = consider(self.state, self.index, event.text, self.settings)
+        async with self._saying:  # prompts that overlap wait here: the second one meets what the first has burned
+            await self._consider(event.text)
+
+    async def _consider(self, text: str) -> None:
+        decision = consider(self.state, self.index, text, self.settings)
         self.state = decision.state
         if decision.hint is None:
             return
@@ -100,12 +112,16 @@ class AdvisorService:
             self.state = fired(self.state, decision.hint, entry.timestamp or now_timestamp())
             self.last_hint = decision.hint
 
+    def _may_hint(self) -> bool:
+        """Whether any prompt could be answered with a hint now."""
+        return self.settings.mode != "disabled" and self.state.spent_hints < self.settings.max_per_session
+
     async def turn_ended(self) -> None:
         """The next point of the feedback window. Seed: combustion:smoke:window"""
         self.state = end_turn(self.state)
 
     def tool_called(self, event: ToolCalled) -> None:
-        """A program called an action: what it belongs to burns. Seed: combustion:store:organic"""
+        """A program called an action: its source burns, whatever became of the call. Seed: combustion:store:organic"""
         namespace = event.namespace if event.namespace is not None else self.namespace_of_ref(event.ref)
         if namespace is not None:
             self.state = tool_use(self.state, namespace, now_timestamp())
@@ -153,18 +169,6 @@ class AdvisorService:
             exec_tool=EXEC_TOOL,
             namespace_of_ref=namespace_of_ref,
         )
-
-
-def _with_ash(state: AdvisorState, namespace: str, at: str) -> AdvisorState:
-    """`state` with one more burned namespace; no hint counts as used by it."""
-    return AdvisorState(
-        ash=burned(state.ash, [namespace], "organic", at),
-        echoes=state.echoes,
-        spent_hints=state.spent_hints,
-        heat=state.heat,
-        smoke=state.smoke,
-        episodes=state.episodes,
-    )
 
 
 def catalog_tool(descriptor: Descriptor) -> CatalogTool:

@@ -7,7 +7,13 @@ from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias, get_args
 
 from runtime.advisor.constants import DEFAULT_BRANCH_CAP, DEFAULT_THRESHOLD
-from runtime.advisor.limits import BUDGET_TOKENS_RANGE, MAX_PER_SESSION_RANGE, THRESHOLD_RANGE
+from runtime.advisor.limits import (
+    BUDGET_TOKENS_RANGE,
+    DEFAULT_BUDGET_TOKENS,
+    MAX_PER_SESSION_RANGE,
+    MINIMUM_SURFACES_RANGE,
+    THRESHOLD_RANGE,
+)
 from runtime.config_sections import AdvisorySection
 
 Mode: TypeAlias = Literal["disabled", "hidden", "enabled"]
@@ -27,7 +33,7 @@ class AdvisorySettings:
     """theta: the base fire point."""
     max_per_session: int = DEFAULT_BRANCH_CAP
     """Hints that one branch permits."""
-    budget_tokens: int = 512
+    budget_tokens: int = DEFAULT_BUDGET_TOKENS
     """The longest text of a hint, in tokens of four UTF-16 units."""
     minimum_surfaces: int = 0
     """Tools that a source needs before a topic word at a script boundary may fire it; 0: no minimum, as specified."""
@@ -47,7 +53,7 @@ def checked_settings(settings: AdvisorySettings) -> AdvisorySettings:
         ("threshold", settings.threshold, THRESHOLD_RANGE),
         ("maxPerSession", settings.max_per_session, MAX_PER_SESSION_RANGE),
         ("budget", settings.budget_tokens, BUDGET_TOKENS_RANGE),
-        ("minimumSurfaces", settings.minimum_surfaces, (0, 1_000)),
+        ("minimumSurfaces", settings.minimum_surfaces, MINIMUM_SURFACES_RANGE),
     ):
         if not low <= value <= high:
             raise ValueError(f"capture.advisory.{name} must be between {low:g} and {high:g}, not {value!r}")

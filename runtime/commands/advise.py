@@ -4,16 +4,17 @@ import json
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any, Final, NoReturn, TypeVar
 
 import click
 
+from host_bridge.neutral_text import neutralise
 from runtime.advisor.advisor import AdvisorState
 from runtime.advisor.explain import explain, render_text
 from runtime.advisor.fingerprint import CatalogTool, Fingerprint
 from runtime.advisor.history import Turn, walk, walk_prompts
 from runtime.advisor.replay import replay
-from runtime.advisor.service import EXEC_TOOL, well_formed
+from runtime.advisor.service import EXEC_TOOL
 from runtime.advisor.settings import MODES, AdvisorySettings, checked_settings, settings_from
 
 EXPLAIN: Final = "prompt"
@@ -31,12 +32,20 @@ class AdviseGroup(click.Group):
             args = [EXPLAIN, *args]
         return super().parse_args(ctx, args)
 
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        """The explaining command has no name of its own in usage lines."""
-        name, found, rest = super().resolve_command(ctx, args)
-        return "" if name == EXPLAIN else name, found, rest
+
+class ExplainContext(click.Context):
+    """The explaining command has no name of its own in usage lines."""
+
+    @property
+    def command_path(self) -> str:
+        """The path of the group."""
+        return "advise" if self.parent is None else self.parent.command_path
+
+
+class ExplainCommand(click.Command):
+    """What `advise` does unless told otherwise."""
+
+    context_class = ExplainContext
 
 
 @click.group(cls=AdviseGroup)
@@ -59,7 +68,7 @@ def _settings_options(function: _Command) -> _Command:
     return function
 
 
-@command.command(EXPLAIN)
+@command.command(EXPLAIN, cls=ExplainCommand)
 @click.option("--catalog", "catalog_file", required=True, type=click.Path(path_type=Path), help="JSON list of tools.")
 @click.option(
     "--session", "session_file", type=click.Path(path_type=Path), help="A session file; its active branch counts."
@@ -83,9 +92,10 @@ def explain_command(
     """Explain what would be hinted for PROMPT (`-` reads standard input), and why.
 
     With --session the prompt is judged as if that session were opened now: ash, echoes and spent hints of its branch
-    count, heat and smoke start empty. With --explain its last prompt is judged with the heat and smoke it really met.
+    count, heat and smoke start empty. With --explain its last prompt is judged with the heat and smoke that the branch
+    had built up, as in one process without a reload.
 
-    `pi-fabric advise plot --help` tells how to draw a session.
+    `pi-fabric advise plot` draws the heat of a session; its --help tells how.
 
     CATALOG holds a list of {"namespace", "name", "description"}. A prompt that reads "plot" goes through `-`.
     """
@@ -97,7 +107,7 @@ def explain_command(
                 raise click.UsageError("--explain takes --session FILE and no PROMPT")
             turns, _ = _walked(session_file, index, settings)
             if not turns:
-                raise click.ClickException(f"{session_file}: no prompt on the active branch")
+                _fail(f"{session_file}: no prompt on the active branch")
             state, text = turns[-1].before, turns[-1].prompt
         else:
             state = AdvisorState() if session_file is None else _durable(session_file, index)
@@ -109,8 +119,8 @@ def explain_command(
         click.echo(json.dumps(explanation.as_json()))
     else:
         if explain_last:
-            click.echo(f"last prompt: {' '.join(text.split())[:200]}\n")
-        click.echo(well_formed(render_text(explanation, most=most)))
+            click.echo(f"last prompt: {neutralise(' '.join(text.split())[:200])}\n")
+        click.echo(neutralise(render_text(explanation, most=most), keep_newlines=True))
 
 
 @command.command(PLOT)
@@ -161,7 +171,7 @@ def plot_command(
             turns, _ = walk_prompts(lines, index, settings)
             name = prompts_file.stem
         if not turns:
-            raise click.ClickException("no prompt to draw")
+            _fail("no prompt to draw")
         save_plot(turns, settings.threshold, title or f"Advisor heat · {name}", output)
     except (PlotExtraMissingError, ValueError, OSError) as error:
         _fail(str(error))
@@ -176,8 +186,8 @@ def load_catalog(path: Path) -> Fingerprint:
         ValueError: the file holds no list of tools; the message names the place.
     """
     try:
-        items = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
+        items = json.loads(path.read_text(encoding="utf-8-sig"))
+    except (ValueError, RecursionError) as error:
         raise ValueError(f"{path}: no JSON: {error}") from None
     if not isinstance(items, list):
         raise ValueError(f"{path}: a catalog is a list of {{namespace, name, description}}")  # noqa: TRY004
@@ -275,6 +285,6 @@ def _walked(session_file: Path, index: Fingerprint, settings: AdvisorySettings) 
     )
 
 
-def _fail(message: str) -> None:
+def _fail(message: str) -> NoReturn:
     click.echo(f"pi-fabric advise: {message}", err=True)
     sys.exit(2)

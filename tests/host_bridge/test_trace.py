@@ -41,6 +41,12 @@ def test_many_calls_keep_every_ref_failures_and_the_latest():
     assert sum(not call["ok"] for call in calls) == 1
 
 
+def test_every_namespace_stays_whatever_was_called_before():
+    records = [record(n, ref=f"a.{n}") for n in range(900)] + [record(900, ref="b.x", namespace="extension:b")]
+    kept, _ = bounded_calls(records)
+    assert kept[-1]["namespace"] == "extension:b"
+
+
 def test_a_session_entry_is_bounded_whatever_was_called():
     records = [record(n, ref=f"t.{n}" + "x" * 300, ok=False, args_preview="p" * 160) for n in range(10_000)]
     entry = run_entry(

@@ -108,7 +108,9 @@ def test_the_last_prompt_of_a_session_is_explained_with_the_heat_it_met(here):
     session(here / "s.jsonl", "show rows with totals please", "show rows with totals again")
     out = json.loads(advise("--catalog", "catalog.json", "--session", "s.jsonl", "--explain", "--json"))
     ledger = out["sources"][0]
-    assert (ledger["heatBefore"], ledger["heatAfter"], ledger["fires"]) == (0.375, 1.125, True)
+    assert [ledger[key] for key in ("heatBefore", "heatCooled", "heatAfter", "fires")] == [0.75, 0.375, 1.125, True]
+    text = advise("--catalog", "catalog.json", "--session", "s.jsonl", "--explain")
+    assert "heat 0.75 -> 1.125 (0.375 after cooling)" in text
     assert "last prompt: show rows with totals again" in advise(
         "--catalog", "catalog.json", "--session", "s.jsonl", "--explain"
     )
@@ -131,6 +133,7 @@ def test_recorded_hints_are_what_fired(here):
         ("[3]", "$[0] is no object"),
         ('[{"name": 3}]', "$[0] needs a name"),
         ("[", "no JSON"),
+        ("[" * 100_000, "no JSON"),
     ],
 )
 def test_a_file_that_is_no_catalog_is_refused(here, text, said):
@@ -185,3 +188,37 @@ def test_the_same_session_gives_the_same_picture(here):
     for name in ("a.svg", "b.svg"):
         advise("plot", "--catalog", "catalog.json", "--session", "s.jsonl", "-o", name)
     assert (here / "a.svg").read_bytes() == (here / "b.svg").read_bytes()
+
+
+def test_a_session_without_a_prompt_is_refused_alike_by_every_command(here):
+    session(here / "s.jsonl")
+    said = f"pi-fabric advise: {here / 's.jsonl'}: no prompt on the active branch\n"
+    assert advise("--catalog", "catalog.json", "--session", str(here / "s.jsonl"), "--explain", code=2) == said
+    said = "pi-fabric advise: no prompt to draw\n"
+    assert advise("plot", "--catalog", "catalog.json", "--session", "s.jsonl", code=2) == said
+
+
+def test_names_with_formula_and_control_characters_are_drawn_as_text(here):
+    tools = [{"namespace": "mcp:$\\frac{$", "name": "a", "description": "anvil bellows hammer \x1b"}]
+    (here / "odd.json").write_text(json.dumps(tools))
+    (here / "prompts.txt").write_text("anvil bellows hammer $\\sqrt{$ \x1b[31m\x00\n")
+    for suffix in ("svg", "html", "png"):
+        advise(
+            "plot", "--catalog", "odd.json", "--prompts", "prompts.txt", "--title", "a \x07 $x_{$", "-o", f"x.{suffix}"
+        )
+    assert ET.parse(here / "x.svg").getroot().tag.endswith("svg")
+    assert not set((here / "x.html").read_text()) & set("\x00\x07\x1b")
+
+
+def test_a_catalog_cannot_steer_the_terminal(here):
+    tools = [{"namespace": "mcp:x\x1b[2J", "name": "a\u202e", "description": "anvil bellows hammer"}]
+    (here / "odd.json").write_text(json.dumps(tools))
+    out = CliRunner().invoke(command, ["--catalog", "odd.json", "anvil bellows hammer"], color=True).output
+    assert not set(out) & {"\x1b", "\u202e"}
+    assert r"mcp:x\u001b[2J" in out or r"mcp:x\x1b[2J" in out
+
+
+def test_the_help_tells_of_the_picture(here):
+    out = advise("--help")
+    assert "advise plot" in out
+    assert "Usage: advise [OPTIONS] [PROMPT]" in CliRunner().invoke(command, ["--help"], prog_name="advise").output

@@ -185,17 +185,18 @@ def test_the_same_steps_give_the_same_bytes_under_any_hash_seed():
     [
         ({"decision": "allowed"}, True),
         ({"decision": "approved", "ok": False, "error": {"kind": "host"}}, True),
-        ({"decision": "denied"}, False),
-        ({"decision": "blocked"}, False),
+        ({"decision": "denied", "risk": "network"}, True),
+        ({"decision": "blocked", "risk": "network"}, True),
+        ({"decision": "rejected", "risk": "network"}, True),
+        ({"error": {"kind": "denied"}}, True),
         ({"decision": "rejected"}, False),
-        ({"error": {"kind": "denied"}}, False),
-        ({"error": {"kind": "host"}}, True),
+        ({"decision": "limited"}, False),
     ],
 )
-def test_only_a_traced_call_that_ran_burns(call, burns):
+def test_every_traced_call_of_an_action_burns_whatever_became_of_it(call, burns):
     run = {
         "type": "custom",
         "customType": "pi-fabric-run",
-        "data": {"calls": [{"ref": "mcp.git.x", "namespace": "mcp:git", **call}]},
+        "data": {"calls": [{"ref": "mcp.git.x", **call}]},
     }
-    assert list(restored(run).ash) == (["mcp:git"] if burns else [])
+    assert list(restored(run, own=lambda _ref: "mcp:git").ash) == (["mcp:git"] if burns else [])

@@ -72,6 +72,9 @@ def test_the_command_prints_a_mismatch_and_ends_with_1(tmp_path):
 @pytest.mark.parametrize(
     "text",
     [
+        "",
+        "\n\n",
+        "[" * 100_000,
         "no json\n",
         "[1]\n",
         '{"id": "x"}\n',
@@ -85,3 +88,11 @@ def test_the_command_refuses_a_file_that_holds_no_scenarios(tmp_path, text):
     result = CliRunner().invoke(command, ["replay", str(file)])
     assert result.exit_code == 2
     assert "pi-fabric advisor replay:" in result.output
+
+
+def test_the_command_refuses_what_only_calls_itself_gzip(tmp_path):
+    whole = (DATA / "advisor-vectors.jsonl.gz").read_bytes()
+    for content in (b"text", whole[:1000], whole[:400] + b"\x00" * 600 + whole[1000:]):
+        (tmp_path / "x.jsonl.gz").write_bytes(content)
+        result = CliRunner().invoke(command, ["replay", str(tmp_path / "x.jsonl.gz")])
+        assert (result.exit_code, result.exception.__class__) == (2, SystemExit)

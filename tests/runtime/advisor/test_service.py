@@ -220,6 +220,73 @@ async def test_tools_of_a_source_that_comes_late_burn_when_it_comes():
     assert [(one.namespace, one.origin) for one in made.state.ash.values()] == [("extension:pi-post", "organic")]
 
 
+async def test_a_source_that_comes_late_burns_in_the_place_where_its_calls_stand():
+    store = TranscriptStore.in_memory()
+    store.append_custom(RUN_TYPE, {"calls": [{"ref": "ext.post_send", "risk": "read", "decision": "allowed"}]})
+    store.append_custom_message(
+        HINT_TYPE, "x", display=True, details={"matches": [{"namespace": "mcp:q"}, {"namespace": "extension:pi-post"}]}
+    )
+    made = AdvisorService(LocalHost(store))
+    await made.session_started(SessionStarted("resume", store.branch()))
+    made.tool_called(ToolCalled("mcp.git.log", "mcp:git"))
+    made.set_source("registered", descriptors())
+    assert [(one.namespace, one.origin) for one in made.state.ash.values()] == [
+        ("extension:pi-post", "organic"),
+        ("mcp:q", "fired"),
+        ("mcp:git", "organic"),
+    ]
+
+
+async def test_a_refresh_reads_the_branch_only_if_it_names_a_tool_that_was_called_before():
+    class CountingHost(LocalHost):
+        reads = 0
+
+        def branch(self) -> Any:
+            self.reads += 1
+            return super().branch()
+
+    store = TranscriptStore.in_memory()
+    store.append_custom(RUN_TYPE, {"calls": [{"ref": "pi.read", "risk": "read"}, {"ref": "ext.post_send"}]})
+    host = CountingHost(store)
+    made = AdvisorService(host)
+    await made.session_started(SessionStarted("resume", store.branch()))
+    host.reads = 0
+    made.set_source("git", [Descriptor(ref="mcp.git.blame", risk="read", namespace="mcp:git")])
+    made.set_source("git", [])
+    assert host.reads == 0
+    made.set_source("registered", descriptors())
+    assert host.reads == 1
+
+
+async def test_prompts_that_overlap_never_hint_at_one_source_twice(autojump_clock):
+    store = TranscriptStore.in_memory()
+
+    class HesitatingHost(LocalHost):
+        async def append_custom_message(self, *args: Any, **kwargs: Any) -> Any:
+            await trio.sleep(1)
+            return await super().append_custom_message(*args, **kwargs)
+
+    made = AdvisorService(HesitatingHost(store))
+    made.set_source("registered", descriptors())
+    async with trio.open_nursery() as nursery:
+        for _ in range(3):
+            nursery.start_soon(submit, made, "check the status of my fal job")
+    assert len(hints(store)) == made.state.spent_hints == 1
+
+
+async def test_no_prompt_waits_for_unknown_servers_once_the_hints_are_spent():
+    made = await started(TranscriptStore.in_memory(), max_per_session=1)
+    asked = []
+
+    async def learn() -> None:
+        asked.append(1)
+
+    made.learn_sources = learn
+    await submit(made, "check the status of my fal job")
+    await submit(made, "send or draft mail messages")
+    assert asked == [1]
+
+
 async def test_half_a_surrogate_pair_left_by_a_cut_reaches_the_transcript_as_a_mark():
     assert well_formed("x\ud83d…") == "x\ufffd…"
     store = TranscriptStore.in_memory()

@@ -246,6 +246,7 @@ MALFORMED = [
     ({"capture": {"advisory": {"threshold": "0.9"}}}, "capture.advisory.threshold", "a number"),
     ({"capture": {"advisory": {"maxPerSession": 0}}}, "capture.advisory.maxPerSession", "from 1 to 50"),
     ({"capture": {"advisory": {"maxPerSession": 51}}}, "capture.advisory.maxPerSession", "from 1 to 50"),
+    ({"capture": {"advisory": {"minimumSurfaces": 1001}}}, "capture.advisory.minimumSurfaces", "from 0 to 1000"),
     ({"capture": {"advisory": {"budget": 127}}}, "capture.advisory.budget", "from 128 to 8192"),
     ({"capture": {"advisory": {"budget": 8193}}}, "capture.advisory.budget", "from 128 to 8192"),
     ({"capture": {"advisory": {"budget": True}}}, "capture.advisory.budget", "a whole number"),
