@@ -219,6 +219,7 @@ def kill_marked(marker: str, deadline_seconds: float) -> tuple[int, int]:
             return len(seen), 0
         poll = select.poll()
         descriptors: list[int] = []
+        awaited = False
         for pid in pids:
             try:
                 descriptor = os.pidfd_open(pid)
@@ -229,9 +230,10 @@ def kill_marked(marker: str, deadline_seconds: float) -> tuple[int, int]:
             descriptors.append(descriptor)
             if has_marker(pid, wanted) and signal_pidfd(descriptor, signal.SIGKILL):
                 seen.add(pid)
+                awaited = True
                 poll.register(descriptor, select.POLLIN)
         remaining = end - time.monotonic()
-        if descriptors and remaining > 0:
+        if awaited and remaining > 0:
             poll.poll(remaining * 1000)
         for descriptor in descriptors:
             os.close(descriptor)
