@@ -202,7 +202,17 @@ def from_environment(environment: Mapping[str, str] | None = None) -> Inheritanc
     sock = _control_socket(_number(CONTROL_FD, control_text, 1 << 20))
     channel = BlockingChannel(sock, TO_CHILD)
     try:
-        sock.settimeout(FIRST_FRAME_SECONDS)
+        first = _first_frame(channel, depth)
+    except InheritanceError:
+        sock.close()
+        raise
+    return Inheritance(depth, first.name, first.parent_run, first, sock, channel.frames)
+
+
+def _first_frame(channel: BlockingChannel[ToChild], depth: int) -> Inherit:
+    """Raises: InheritanceError"""
+    try:
+        channel.sock.settimeout(FIRST_FRAME_SECONDS)
         first = channel.receive()
     except (OSError, ChannelError) as error:
         raise InheritanceError(f"environment variable {CONTROL_FD}: nothing can be read there: {error}") from None
@@ -210,7 +220,7 @@ def from_environment(environment: Mapping[str, str] | None = None) -> Inheritanc
         raise InheritanceError(f"environment variable {CONTROL_FD}: the parent is gone")
     if first.depth != depth:
         raise InheritanceError(f"environment variable {DEPTH}: got {depth}, the parent said {first.depth}")
-    return Inheritance(depth, first.name, first.parent_run, first, sock, channel.frames)
+    return first
 
 
 def _number(variable: str, text: str, highest: int) -> int:
