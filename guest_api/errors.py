@@ -1,4 +1,4 @@
-"""What a guest program may catch when a host call does not succeed; each class exists because programs react differently."""
+"""What a guest program may catch when a host call does not succeed; each class exists for a different reaction."""
 
 from typing import Final, Literal, TypeAlias
 

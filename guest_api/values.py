@@ -8,7 +8,7 @@ from typing import Final, TypeAlias
 
 import msgspec
 
-JsonValue: TypeAlias = "None | bool | int | float | str | list[JsonValue] | dict[str, JsonValue]"
+JsonValue: TypeAlias = "bool | int | float | str | list[JsonValue] | dict[str, JsonValue] | None"
 
 MAX_DEPTH: Final = 100
 """Levels of lists and dicts; msgspec recurses in C and 100 is far inside its stack."""

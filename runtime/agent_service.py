@@ -42,7 +42,14 @@ FOLLOW_UP: Final = "pi-fabric-agent"
 SHOWN_CHARACTERS: Final = 2000
 PRELOAD: Final = (
     *("trio", "msgspec", "click", "json", "runpy", "encodings.idna"),
-    *("runtime.cli", "runtime.commands.run", "runtime.run_options", "runtime.run_display", "runtime.config"),
+    *(
+        "runtime.cli",
+        "runtime.command_group",
+        "runtime.commands.run",
+        "runtime.run_options",
+        "runtime.run_display",
+        "runtime.config",
+    ),
     *("runtime.host", "runtime.terminal_approver", "runtime.transcript.folder", "runtime.transcript.store"),
     *("runtime.transcript.strict_json", "runtime.agent_actions", "runtime.agent_service", "child_agents.supervisor"),
 )

@@ -1,56 +1,53 @@
-"""The `pi-fabric` command: names its subcommands and loads the one that is asked for, nothing else."""
+"""The console entry point: streams, Ctrl-C and exit status around whichever command runs; it knows no command.
 
-import importlib
+It imports next to nothing before it can answer an interrupt, so that Ctrl-C in the first tenth of a second, while the
+rest is still being imported, ends like Ctrl-C later does.
+"""
+
 import sys
-from typing import Final
+from typing import NoReturn
 
-import click
-
-COMMANDS: Final[dict[str, str]] = {
-    "run": "Run an agent program in a confined guest.",
-    "doctor": "Show which isolation layers work here, and try them.",
-    "sessions": "List, show and check session files.",
-    "approvals": "List and revoke stored approval rules.",
-    "trust": "Let a project's .pi/fabric.json take effect.",
-    "agents": "List, show and stop child agents.",
-    "advise": "Explain what the capability advisor would hint for a prompt.",
-    "advisor": "Replay recorded advisor scenarios.",
-}
-"""Name to help line, so that `--help` imports no command."""
+INTERRUPTED_STATUS = 130
 
 
-class LazyGroup(click.Group):
-    """Commands are imported when they run: a cold start pays for one of them only."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
-        """The names in the order of `COMMANDS`."""
-        return list(COMMANDS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
-        """Import `runtime.commands.<name>`; None for a name that does not exist."""
-        if cmd_name not in COMMANDS:
-            return None
-        module = importlib.import_module(f"runtime.commands.{cmd_name}")
-        command: click.Command = module.command
-        return command
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
-        """The table of `--help`, without importing a command."""
-        with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
+def main() -> NoReturn:
+    """Run the command line; exit status as each command documents it, 130 for an interrupt at any moment."""
+    try:
+        status = _to_status()
+    except KeyboardInterrupt:
+        status = _interrupted()
+    sys.exit(status)
 
 
-@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(package_name="pi-fabric-py", prog_name="pi-fabric")
-def cli() -> None:
-    r"""Run agent programs in real Python, confined by the kernel.
+def _to_status() -> int:
+    from runtime.standard_streams import flush_output, open_missing
 
-    \b
-    pi-fabric run program.py --allow write
-    echo 'return 1 + 1' | pi-fabric run - --json
-    """
+    open_missing()
+    import click
+
+    from runtime.command_group import cli
+
+    try:
+        status = cli.main(standalone_mode=False)
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except click.Abort:
+        raise KeyboardInterrupt from None
+    flush_output()
+    return status if isinstance(status, int) else 0
 
 
-def main() -> None:
-    """The console entry point: exit status as each command documents it."""
-    sys.exit(cli.main(standalone_mode=True))
+def _interrupted() -> int:
+    """Say it once, as the command's caller expects it; a second Ctrl-C changes nothing any more."""
+    import signal
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if sys.argv[1:2] == ["run"] and "--json" in sys.argv:
+        from runtime.run_output import print_json
+        from runtime.run_result import failed_before_start
+
+        print_json(failed_before_start("cancelled", "the run was interrupted before it began"))
+    else:
+        sys.stderr.write("pi-fabric: interrupted\n")
+    return INTERRUPTED_STATUS

@@ -4,7 +4,7 @@ import hashlib
 import time
 import uuid
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, Protocol
 
 import trio
@@ -23,6 +23,7 @@ from runtime.events import LevelChanged, ToolCalled
 from runtime.run_result import LevelSpan, RunFailure, RunResult, summarise
 from runtime.session import Session
 from runtime.transcript.entries import RUN_ENTRY
+from runtime.transcript.errors import TranscriptError
 
 RECORD_DEADLINE_SECONDS: Final = 5.0
 """Writing a run's record is shielded from cancellation; it takes milliseconds."""
@@ -118,38 +119,47 @@ class ProgramRun(SilentObserver):
         session = self._context.session
         before: Level | None = None
         outcome = self._interrupted()
-        async with session.agent_run():
-            before = session.level
-            started_at_ms, started = time.time_ns() // 1_000_000, trio.current_time()
-            try:
-                with scope:
-                    if prompt is not None:
-                        await session.submit(prompt)
-                    outcome = await self._in_guest(pool, source, value, limits)
-                if scope.cancelled_caught:
+        unwritten: TranscriptError | None = None
+        try:
+            async with session.agent_run():
+                before = session.level
+                started_at_ms, started = time.time_ns() // 1_000_000, trio.current_time()
+                try:
+                    with scope:
+                        if prompt is not None:
+                            await session.submit(prompt)
+                        if pool is not None:
+                            outcome = await self._in_guest(pool, source, value, limits)
+                    if scope.cancelled_caught:
+                        outcome = self._interrupted()
+                except BaseException:
                     outcome = self._interrupted()
-            except BaseException:
-                outcome = self._interrupted()
-                raise
-            finally:
-                kind = "done" if outcome.error is None else outcome.error.kind
-                if self._spans is not None:
-                    self._spans.finish(kind)
-                self._context.results.forget(self.id)
-                with trio.move_on_after(RECORD_DEADLINE_SECONDS, shield=True):
-                    await session.host.append_custom(
-                        RUN_ENTRY,
-                        run_entry(
+                    raise
+                finally:
+                    kind = "done" if outcome.error is None else outcome.error.kind
+                    if self._spans is not None:
+                        self._spans.finish(kind)
+                    self._context.results.forget(self.id)
+                    with trio.move_on_after(RECORD_DEADLINE_SECONDS, shield=True):
+                        entry = run_entry(
                             run_id=self.id,
                             sha256=hashlib.sha256(source.encode("utf-8", "surrogatepass")).hexdigest(),
                             kind=kind,
                             records=outcome.calls,
                             started_at_ms=started_at_ms,
                             ms=(trio.current_time() - started) * 1000,
-                            skipped_layers=pool.skipped_layers,
+                            skipped_layers=() if pool is None else pool.skipped_layers,
                             schema_mode=self._context.admission.schema_mode,
-                        ),
-                    )
+                        )
+                        try:
+                            await session.host.append_custom(RUN_ENTRY, entry)
+                        except TranscriptError as error:
+                            unwritten = error
+        except TranscriptError as error:
+            unwritten = error
+        if unwritten is not None and outcome.ok:
+            error_text = f"the program is done, but the session does not hold it: {unwritten}"
+            outcome = replace(outcome, ok=False, value=None, error=RunError(kind="host", message=error_text))
         changes: tuple[LevelChanged, ...] = tuple(session.level_changes)
         return RunResult(
             ok=outcome.ok,
@@ -159,7 +169,7 @@ class ProgramRun(SilentObserver):
             logs=tuple(outcome.logs),
             session=session.path,
             level=LevelSpan(before, session.level, changes),
-            skipped_layers=tuple(pool.skipped_layers),
+            skipped_layers=() if pool is None else tuple(pool.skipped_layers),
         )
 
     async def _in_guest(self, pool: GuestPool, source: str, value: Any, limits: RunLimits) -> RunOutcome:

@@ -3,6 +3,8 @@
 Plain lines, one per event, so that a terminal, a log and a screen reader all can follow. It decides nothing.
 """
 
+import errno
+import os
 from typing import Any, Final
 
 from rich.console import Console
@@ -20,15 +22,42 @@ ARGUMENTS_SHOWN: Final = 72
 CAUSES: Final = {"fabric": "thinking", "model": "the model", "foreign": "you"}
 
 
+class QuietConsole(Console):
+    """A console that falls silent when nobody takes its output: a run does not end where its reader leaves."""
+
+    error: OSError | None = None
+    """Why it fell silent."""
+
+    def on_broken_pipe(self) -> None:
+        """Nothing more is written."""
+        self._fall_silent(BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE)))
+
+    def print(self, *objects: Any, **options: Any) -> None:
+        """As a console prints, until writing fails."""
+        try:
+            super().print(*objects, **options)
+        except OSError as error:
+            self._fall_silent(error)
+
+    def _fall_silent(self, error: OSError) -> None:
+        self.error = self.error or error
+        self.quiet = True
+
+
 class RunDisplay:
     """Watches one run for a person; with `enabled` False it prints nothing but failures and warnings."""
 
     def __init__(self, *, enabled: bool, console: Console | None = None, output: Console | None = None) -> None:
         self.enabled = enabled
-        self._console = console or Console(stderr=True, highlight=False, soft_wrap=True)
-        self._output = output or Console(highlight=False, soft_wrap=True)
+        self._console = console or QuietConsole(stderr=True, highlight=False, soft_wrap=True)
+        self._output = output or QuietConsole(highlight=False, soft_wrap=True)
         self.agents = AgentProgress(self._console, enabled=enabled)
         """Told of every change of a child agent."""
+
+    @property
+    def output_error(self) -> OSError | None:
+        """Why standard output takes no more; None while it does."""
+        return getattr(self._output, "error", None)
 
     def begins(self, name: str, *, session: str | None, level: str, model: str | None) -> None:
         """The first line: what runs, where, at which level."""

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from guest_api.levels import Level
+from guest_api.values import ValueRefusedError, to_wire
 from host_bridge.descriptor import Risk
 from host_bridge.limits import RunLimits
 from runtime.transcript.folder import newest_session, session_dir_for
@@ -97,6 +98,8 @@ def read_program(program: str) -> str:
 
     Raises: OptionError: no such file, or no UTF-8 text.
     """
+    if program == STANDARD_INPUT and sys.stdin is None:
+        raise OptionError(f"{program}: standard input is closed")
     try:
         data = sys.stdin.buffer.read() if program == STANDARD_INPUT else Path(program).read_bytes()
     except OSError as error:
@@ -110,14 +113,22 @@ def read_program(program: str) -> str:
 def read_input(text: str | None) -> Any:
     """The value of `--input`; None without it.
 
-    Raises: OptionError: no strict JSON; NaN, duplicate keys and trailing text are refused.
+    Raises: OptionError: no strict JSON, or a value that cannot cross to the program; NaN, numbers out of range,
+        duplicate keys, lone surrogates and trailing text are refused.
     """
     if text is None:
         return None
     try:
-        return json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=_unique)
-    except (ValueError, RecursionError) as error:
+        value = json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=_unique)
+    except RecursionError:
+        raise OptionError("--input is no JSON that can cross: nested too deeply") from None
+    except ValueError as error:
         raise OptionError(f"--input is no JSON: {error}") from None
+    try:
+        to_wire(value)
+    except ValueRefusedError as error:
+        raise OptionError(f"--input cannot cross: {error}") from None
+    return value
 
 
 def limits_with(options: RunOptions, limits: RunLimits) -> RunLimits:

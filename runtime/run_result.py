@@ -1,7 +1,7 @@
 """What a run came to, for embedders and for `--json`: one shape for every way a run can end."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, Literal, TypeAlias
 
 from guest_api.levels import Level
@@ -109,6 +109,11 @@ class RunResult:
 def failed_before_start(kind: ErrorKind, message: str, *, session: str | None = None) -> RunResult:
     """The result of a run that never reached a guest (`config`, `isolation`)."""
     return RunResult(ok=False, error=RunFailure(kind, message), session=session)
+
+
+def failed_with(result: RunResult, error: RunFailure) -> RunResult:
+    """The same run, which failed after all; its calls and prints stay."""
+    return replace(result, ok=False, value=None, error=error)
 
 
 def _call(call: CallSummary) -> dict[str, Any]:

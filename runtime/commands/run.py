@@ -4,15 +4,17 @@ import contextlib
 import signal
 import sys
 import time
+import traceback
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, Final, NoReturn, cast
+from typing import Any, Final, cast
 
 import click
 
 from guest_api.levels import LEVELS
 from host_bridge.descriptor import RISKS
-from runtime.run_result import RunResult, failed_before_start
+from runtime.run_output import output_failed, print_json, print_refusal, print_value
+from runtime.run_result import RunFailure, RunResult, failed_before_start, failed_with
 
 TERMINATED_STATUS: Final = 143
 """SIGTERM ends a run like Ctrl-C does, with the status shells expect of it."""
@@ -42,7 +44,7 @@ class RunCommand(click.Command):
             return super().make_context(info_name, args, parent, **extra)
         except click.UsageError as error:
             if "--json" in given:
-                _finish_json(failed_before_start("config", error.format_message()))
+                sys.exit(print_json(failed_before_start("config", error.format_message())))
             raise
 
 
@@ -76,22 +78,16 @@ def command(**given: Any) -> None:
     from runtime.run_options import OptionError, RunOptions, check
 
     options = RunOptions(**given)
-    finish = _finish_json if options.as_json else _finish_refused
+    refuse = print_json if options.as_json else print_refusal
     try:
         check(options)
     except OptionError as error:
-        finish(failed_before_start("config", str(error)))
-    try:
-        result, status = _Run(options).to_end()
-    except KeyboardInterrupt:
-        finish(failed_before_start("cancelled", "the run was interrupted before it began"))
-    if options.as_json:
-        _finish_json(result, status)
-    sys.exit(status if status is not None else result.exit_status)
+        sys.exit(refuse(failed_before_start("config", str(error))))
+    sys.exit(_Run(options).to_exit_status())
 
 
 class _Run:
-    """The run from options to result: display around it, signals inside it."""
+    """The run from options to exit status: display around it, signals inside it."""
 
     def __init__(self, options: Any) -> None:
         from runtime.run_display import RunDisplay
@@ -102,59 +98,96 @@ class _Run:
         self._silent = options.as_json or options.quiet
         self._signal: int | None = None
         self._child: Any = None
+        self._host: Any = None
+        """Once it is open: before that an interrupt ends the opening, after it the program."""
+        self._result: RunResult | None = None
+        self._session: str | None = None
 
-    def to_end(self) -> tuple[RunResult, int | None]:
-        """The result, and the exit status where a signal decides it."""
+    def to_exit_status(self) -> int:
+        """Run, print, and answer with the status; a signal's own status comes before that of the result."""
+        started = time.perf_counter()
+        try:
+            result = self._to_result()
+        except KeyboardInterrupt:
+            self._signal = signal.SIGINT
+            result = self._interrupted()
+        interrupted = {signal.SIGINT: 130, signal.SIGTERM: TERMINATED_STATUS}
+        status = self._print(result, seconds=time.perf_counter() - started)
+        return interrupted[cast("signal.Signals", self._signal)] if self._signal else status
+
+    def _print(self, result: RunResult, *, seconds: float) -> int:
+        if self._options.as_json:
+            return print_json(result)
+        if result.error is not None and result.error.kind in ("config", "isolation"):
+            return print_refusal(result)
+        self._display.ends(result, seconds=seconds)
+        failed = self._display.output_error
+        if failed is None and result.ok and not self._display.enabled:
+            return print_value(result)
+        if failed is None and result.ok and result.value is not None:
+            self._display.value(result.value)
+            failed = self._display.output_error
+        return result.exit_status if failed is None else output_failed(failed, result.exit_status)
+
+    def _to_result(self) -> RunResult:
+        """What the run came to; only an interrupt that no receiver took is raised."""
         import trio
 
         from child_agents.errors import InheritanceError
         from host_bridge.errors import BridgeError, IsolationUnavailableError
         from runtime.child_host import inherited
-        from runtime.config import ConfigError
+        from runtime.config import ConfigError, load_config
         from runtime.models import UnknownModelError
-        from runtime.run_options import OptionError
+        from runtime.run_options import OptionError, read_input, read_program
         from runtime.transcript.errors import TranscriptError
 
-        started = time.perf_counter()
+        options = self._options
         try:
             self._child = inherited()
-            result = _single(trio.run, self._run)
+            value = self._child.input(read_input(options.input_json))
+            source = read_program(options.program)
+            config = load_config(Path.cwd(), options.config)
+            for warning in config.warnings:
+                self._display.warning(warning)
+            return _alone(trio.run, self._run, config, source, value)
         except IsolationUnavailableError as error:
-            result = failed_before_start("isolation", str(error))
-        except InheritanceError as error:
-            result = failed_before_start("config", str(error))
-        except (ConfigError, OptionError, UnknownModelError, TranscriptError, BridgeError, OSError) as error:
-            result = failed_before_start("config", str(error))
-        if not self._options.as_json:
-            if result.error is not None and result.error.kind in ("config", "isolation"):
-                _finish_refused(result)
-            self._display.ends(result, seconds=time.perf_counter() - started)
-            if result.ok and not (result.value is None and self._display.enabled):
-                self._print_value(result.value)
-        interrupted = {signal.SIGINT: 130, signal.SIGTERM: TERMINATED_STATUS}
-        return result, interrupted.get(cast("signal.Signals", self._signal)) if self._signal else None
+            return failed_before_start("isolation", str(error))
+        except (InheritanceError, ConfigError, OptionError, UnknownModelError) as error:
+            return failed_before_start("config", str(error))
+        except (TranscriptError, BridgeError, OSError) as error:
+            if self._host is None:
+                return failed_before_start("config", str(error))
+            return self._failed(str(error))
+        except Exception as error:
+            # A fault of ours: named as such, with its traceback for the report, and still the one object.
+            traceback.print_exc()
+            return self._failed(f"pi-fabric itself failed: {type(error).__name__}: {error}")
 
-    async def _run(self) -> RunResult:
+    def _failed(self, message: str) -> RunResult:
+        """The host failed after it was open: what the run came to until then stays listed."""
+        result = self._result or failed_before_start("host", message, session=self._session)
+        return failed_with(result, RunFailure("host", message))
+
+    def _interrupted(self) -> RunResult:
+        return failed_before_start("cancelled", "the run was interrupted before it began", session=self._session)
+
+    async def _run(self, config: Any, source: str, value: Any) -> RunResult:
         import trio
 
         from host_bridge.guest_process import SilentObserver
-        from runtime.config import load_config
         from runtime.host import open_host, run_limits
-        from runtime.run_options import limits_with, read_input, read_program
+        from runtime.run_options import limits_with
         from runtime.terminal_approver import terminal_approver
 
         options, cwd = self._options, Path.cwd()
-        value = self._child.input(read_input(options.input_json))
-        source = read_program(options.program)
-        config = load_config(cwd, options.config)
-        for warning in config.warnings:
-            self._display.warning(warning)
         limits = limits_with(options, run_limits(config))
         async with trio.open_nursery() as watchers:
             with (
                 trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals,
                 self._session_store(config, cwd) as store,
             ):
+                self._session = None if store.path is None else str(store.path)
+                watchers.start_soon(self._watch_signals, signals, watchers.cancel_scope.cancel)
                 async with open_host(
                     config,
                     session=store,
@@ -170,7 +203,7 @@ class _Run:
                     watch_agents=None if self._silent else self._display.agents,
                     warn=self._display.warning,
                 ) as host:
-                    watchers.start_soon(self._watch_signals, signals, host.interrupt)
+                    self._host = host
                     name = "standard input" if options.program == "-" else options.program
                     session = host.session
                     self._display.begins(
@@ -180,7 +213,7 @@ class _Run:
                         model=session.model.key if session.model else None,
                     )
                     session.listeners.append(self._display.event)
-                    result = await host.run_program(
+                    self._result = await host.run_program(
                         source,
                         value,
                         limits=limits,
@@ -188,65 +221,52 @@ class _Run:
                         prompt=options.prompt,
                     )
                 watchers.cancel_scope.cancel()
-        return result
+        return self._result or self._interrupted()
 
-    async def _watch_signals(self, signals: Any, interrupt: Callable[[], None]) -> None:
+    async def _watch_signals(self, signals: Any, give_up: Callable[[], None]) -> None:
+        """The first signal ends the program, or the opening of the host; a later one does not wait for the closing."""
         async for number in signals:
-            self._signal = number
-            interrupt()
+            self._signal = self._signal or number
+            if self._host is None or self._result is not None:
+                give_up()
+            else:
+                self._host.interrupt()
 
     @contextlib.contextmanager
     def _session_store(self, config: Any, cwd: Path) -> Iterator[Any]:
-        from runtime.run_options import choose_session
+        from runtime.run_options import OptionError, choose_session
         from runtime.transcript.folder import create_session
         from runtime.transcript.store import TranscriptStore
 
         choice = choose_session(self._options, cwd)
         durability = config.session.durability
-        if choice.path is not None and self._options.read_only:
-            self._display.warning(f"{choice.path} is only read: nothing of this run is kept")
-            store = TranscriptStore.in_memory_copy(choice.path)
-        elif choice.path is not None:
-            choice.path.parent.mkdir(parents=True, exist_ok=True)
-            store = TranscriptStore.open_or_create(choice.path, cwd=cwd, durability=durability)
-        elif choice.folder is not None:
-            store = create_session(cwd, folder=choice.folder, durability=durability)
-        else:
-            store = TranscriptStore.in_memory(cwd=cwd)
+        try:
+            if choice.path is not None and self._options.read_only:
+                self._display.warning(f"{choice.path} is only read: nothing of this run is kept")
+                store = TranscriptStore.in_memory_copy(choice.path)
+            elif choice.path is not None:
+                choice.path.parent.mkdir(parents=True, exist_ok=True)
+                store = TranscriptStore.open_or_create(choice.path, cwd=cwd, durability=durability)
+            elif choice.folder is not None:
+                store = create_session(cwd, folder=choice.folder, durability=durability)
+            else:
+                store = TranscriptStore.in_memory(cwd=cwd)
+        except OSError as error:
+            raise OptionError(f"the session {choice.path or choice.folder}: {error.strerror or error}") from None
         for finding in store.skipped:
             self._display.warning(f"{choice.path}: line {finding.line} was skipped: {finding.message}")
         with contextlib.closing(store):
             yield store
 
-    def _print_value(self, value: Any) -> None:
-        if self._display.enabled:
-            self._display.value(value)
-        else:
-            from runtime.transcript import strict_json
 
-            print(strict_json.encode(value).decode())
-
-
-def _single(call: Callable[..., RunResult], *args: Any) -> RunResult:
-    """The call's result; an exception that comes alone in a group comes as itself."""
+def _alone(call: Callable[..., RunResult], *args: Any) -> RunResult:
+    """The call's result; an exception that comes alone in a group comes as itself, and an interrupt always does."""
     try:
         return call(*args)
     except BaseExceptionGroup as group:
+        if group.subgroup(KeyboardInterrupt) is not None:
+            raise KeyboardInterrupt from None
         error: BaseException = group
         while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
             error = error.exceptions[0]
         raise error from None
-
-
-def _finish_json(result: RunResult, status: int | None = None) -> NoReturn:
-    from runtime.transcript import strict_json
-
-    sys.stdout.write(strict_json.encode(result.to_json()).decode() + "\n")
-    sys.stdout.flush()
-    sys.exit(result.exit_status if status is None else status)
-
-
-def _finish_refused(result: RunResult, status: int | None = None) -> NoReturn:
-    message = result.error.message if result.error else ""
-    click.echo(f"pi-fabric run: {message}", err=True)
-    sys.exit(result.exit_status if status is None else status)

@@ -233,9 +233,7 @@ def test_an_endless_program_ends_at_its_timeout_and_names_the_setting(desk: Desk
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupted_run_ends_leaves_the_session_whole_and_reverts(desk: Desk, number: signal.Signals) -> None:
-    program = desk.write(
-        "p.py", "await thinking.set(level='high')\nprint('raised')\nwhile True:\n    pass\n"
-    )
+    program = desk.write("p.py", "await thinking.set(level='high')\nprint('raised')\nwhile True:\n    pass\n")
     process = subprocess.Popen(
         desk.argv("run", str(program), "--session", "s.jsonl", "--allow", "write", "--json"),
         cwd=desk.folder, env=desk.environment, stdout=subprocess.PIPE, text=True,

@@ -6,7 +6,7 @@ import pytest
 from click.testing import CliRunner
 
 from host_bridge.approval_rules import RuleStore
-from runtime.cli import cli
+from runtime.command_group import cli
 
 
 @pytest.fixture

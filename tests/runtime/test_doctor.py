@@ -4,7 +4,7 @@ import json
 
 from click.testing import CliRunner
 
-from runtime.cli import cli
+from runtime.command_group import cli
 from tests.host_bridge.raw_guests import zygote_prelude
 
 

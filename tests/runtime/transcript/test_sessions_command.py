@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from runtime.cli import cli
+from runtime.command_group import cli
 from runtime.transcript.store import TranscriptStore
 from tests.runtime.transcript.lines import HEADER, line, session
 
