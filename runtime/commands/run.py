@@ -188,39 +188,41 @@ class _Run:
             ):
                 self._session = None if store.path is None else str(store.path)
                 watchers.start_soon(self._watch_signals, signals, watchers.cancel_scope.cancel)
-                async with open_host(
-                    config,
-                    session=store,
-                    level=options.level,
-                    model=options.model,
-                    at=options.at,
-                    allow=options.allow,
-                    deny=options.deny,
-                    approver=terminal_approver(program_on_stdin=options.program == "-"),
-                    cwd=cwd,
-                    plugins=True,
-                    child=self._child,
-                    watch_agents=None if self._silent else self._display.agents,
-                    warn=self._display.warning,
-                ) as host:
-                    self._host = host
-                    name = "standard input" if options.program == "-" else options.program
-                    session = host.session
-                    self._display.begins(
-                        name,
-                        session=session.path,
-                        level=session.level,
-                        model=session.model.key if session.model else None,
-                    )
-                    session.listeners.append(self._display.event)
-                    self._result = await host.run_program(
-                        source,
-                        value,
-                        limits=limits,
-                        observer=SilentObserver() if self._silent else self._display,
-                        prompt=options.prompt,
-                    )
-                watchers.cancel_scope.cancel()
+                try:
+                    async with open_host(
+                        config,
+                        session=store,
+                        level=options.level,
+                        model=options.model,
+                        at=options.at,
+                        allow=options.allow,
+                        deny=options.deny,
+                        approver=terminal_approver(program_on_stdin=options.program == "-"),
+                        cwd=cwd,
+                        plugins=True,
+                        child=self._child,
+                        watch_agents=None if self._silent else self._display.agents,
+                        warn=self._display.warning,
+                    ) as host:
+                        self._host = host
+                        name = "standard input" if options.program == "-" else options.program
+                        session = host.session
+                        self._display.begins(
+                            name,
+                            session=session.path,
+                            level=session.level,
+                            model=session.model.key if session.model else None,
+                        )
+                        session.listeners.append(self._display.event)
+                        self._result = await host.run_program(
+                            source,
+                            value,
+                            limits=limits,
+                            observer=SilentObserver() if self._silent else self._display,
+                            prompt=options.prompt,
+                        )
+                finally:
+                    watchers.cancel_scope.cancel()  # before the receiver closes under the task that reads it
         return self._result or self._interrupted()
 
     async def _watch_signals(self, signals: Any, give_up: Callable[[], None]) -> None:
