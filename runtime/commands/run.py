@@ -182,57 +182,56 @@ class _Run:
         options, cwd = self._options, Path.cwd()
         limits = limits_with(options, run_limits(config))
         async with trio.open_nursery() as watchers:
-            with (
-                trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals,
-                self._session_store(config, cwd) as store,
-            ):
+            await watchers.start(self._watch_signals, watchers.cancel_scope.cancel)
+            with self._session_store(config, cwd) as store:
                 self._session = None if store.path is None else str(store.path)
-                watchers.start_soon(self._watch_signals, signals, watchers.cancel_scope.cancel)
-                try:
-                    async with open_host(
-                        config,
-                        session=store,
-                        level=options.level,
-                        model=options.model,
-                        at=options.at,
-                        allow=options.allow,
-                        deny=options.deny,
-                        approver=terminal_approver(program_on_stdin=options.program == "-"),
-                        cwd=cwd,
-                        plugins=True,
-                        child=self._child,
-                        watch_agents=None if self._silent else self._display.agents,
-                        warn=self._display.warning,
-                    ) as host:
-                        self._host = host
-                        name = "standard input" if options.program == "-" else options.program
-                        session = host.session
-                        self._display.begins(
-                            name,
-                            session=session.path,
-                            level=session.level,
-                            model=session.model.key if session.model else None,
-                        )
-                        session.listeners.append(self._display.event)
-                        self._result = await host.run_program(
-                            source,
-                            value,
-                            limits=limits,
-                            observer=SilentObserver() if self._silent else self._display,
-                            prompt=options.prompt,
-                        )
-                finally:
-                    watchers.cancel_scope.cancel()  # before the receiver closes under the task that reads it
+                async with open_host(
+                    config,
+                    session=store,
+                    level=options.level,
+                    model=options.model,
+                    at=options.at,
+                    allow=options.allow,
+                    deny=options.deny,
+                    approver=terminal_approver(program_on_stdin=options.program == "-"),
+                    cwd=cwd,
+                    plugins=True,
+                    child=self._child,
+                    watch_agents=None if self._silent else self._display.agents,
+                    warn=self._display.warning,
+                ) as host:
+                    self._host = host
+                    name = "standard input" if options.program == "-" else options.program
+                    session = host.session
+                    self._display.begins(
+                        name,
+                        session=session.path,
+                        level=session.level,
+                        model=session.model.key if session.model else None,
+                    )
+                    session.listeners.append(self._display.event)
+                    self._result = await host.run_program(
+                        source,
+                        value,
+                        limits=limits,
+                        observer=SilentObserver() if self._silent else self._display,
+                        prompt=options.prompt,
+                    )
+            watchers.cancel_scope.cancel()
         return self._result or self._interrupted()
 
-    async def _watch_signals(self, signals: Any, give_up: Callable[[], None]) -> None:
+    async def _watch_signals(self, give_up: Callable[[], None], *, task_status: Any) -> None:
         """The first signal ends the program, or the opening of the host; a later one does not wait for the closing."""
-        async for number in signals:
-            self._signal = self._signal or number
-            if self._host is None or self._result is not None:
-                give_up()
-            else:
-                self._host.interrupt()
+        import trio
+
+        with trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
+            task_status.started()
+            async for number in signals:
+                self._signal = self._signal or number
+                if self._host is None or self._result is not None:
+                    give_up()
+                else:
+                    self._host.interrupt()
 
     @contextlib.contextmanager
     def _session_store(self, config: Any, cwd: Path) -> Iterator[Any]:
