@@ -5,6 +5,7 @@ from tests.seeds.row import Row
 A = "runtime/advisor/"
 T = "tests/runtime/advisor/"
 MATRIX = f"{T}test_matrix.py::"
+TABLE = f"{T}test_behaviour_table.py::"
 TEXT = f"{T}test_text.py::"
 SCORE = f"{T}test_scoring.py::"
 HEAT = f"{T}test_heat_and_smoke.py::"
@@ -414,7 +415,7 @@ _PLAIN: dict[str, Row] = {
         "fingerprint.py:Fingerprint",
         MATRIX + "test_the_live_shaped_catalog_has_eleven_fal_tools_and_several_extensions",
     ),
-    "matrix:notation": row("rendering.py:Register", MATRIX + "test_the_repeated_prompt"),
+    "matrix:notation": row("rendering.py:Register", TABLE + "test_the_cell_comes_out_as_the_table_says"),
     "matrix:na": row(CONSIDER, MATRIX + "test_eleven_cells_are_not_applicable"),
 }
 
@@ -507,7 +508,10 @@ for _row, _columns in _CELLS.items():
             else "test_a_row_that_is_a_sequence_of_steps"
         )
         _PLAIN[f"matrix:{_row}:{_column}"] = row(
-            _OF_RULE[_row], MATRIX + _own, MATRIX + "test_the_recorded_cell_comes_out_as_observed"
+            _OF_RULE[_row],
+            TABLE + "test_the_cell_comes_out_as_the_table_says",
+            MATRIX + _own,
+            MATRIX + "test_the_recorded_cell_comes_out_as_observed",
         )
 
 ROWS: dict[str, Row] = {f"combustion:{name}": one for name, one in _PLAIN.items()}
