@@ -8,6 +8,8 @@ import trio
 
 from runtime import open_host
 from runtime.advisor.replay import HINT_TYPE, RUN_TYPE
+from runtime.advisor.smoke import Smoke
+from runtime.extensions import tool
 from tests.runtime.advisor.test_service import hints, started
 
 PROMPT = "Show the working tree status of the repository"
@@ -54,3 +56,45 @@ async def test_a_call_in_a_program_burns_live_and_on_replay(tmp_path: Path, monk
             assert list((await started(store)).state.ash) == ["mcp:git"]
             await host.submit(PROMPT)
             assert not any(entry.custom_type == HINT_TYPE for entry in store.branch())
+
+
+@tool(risk="write", extension="pi-anvil")
+def anvil_forge(count: int) -> int:
+    """Forge anvil bellows into hammers."""
+    return count
+
+
+async def test_a_registered_tool_is_hinted_at_and_a_denied_call_of_it_burns_live_and_on_replay(tmp_path: Path):
+    with trio.fail_after(60):
+        async with open_host(session=tmp_path / "s.jsonl", actions=[anvil_forge], deny=["write"]) as host:
+            program = (
+                "try:\n    await extensions.anvil_forge(count=input)\nexcept Exception as error:\n    return str(error)"
+            )
+            result = await host.run_program(program, 3)
+            assert "denied" in result.value
+            result = await host.run_program("return await mcp.nothing.here()")
+            assert not result.ok
+            burned = [(one.namespace, one.origin) for one in host.session.advisor.state.ash.values()]
+            assert burned == [("extension:pi-anvil", "organic")]
+            await host.submit("forge anvil bellows")
+            assert hints(host.session.host.store) == []
+        async with open_host(session=tmp_path / "s.jsonl", actions=[anvil_forge]) as host:
+            assert [(one.namespace, one.origin) for one in host.session.advisor.state.ash.values()] == burned
+        async with open_host(actions=[anvil_forge], config={"capture": {"advisory": {"mode": "hidden"}}}) as host:
+            await host.submit("forge anvil bellows")
+            (entry,) = hints(host.session.host.store)
+            assert "▪ extensions.anvil_forge — Forge anvil bellows into hammers." in entry.get("content")
+            assert entry.get("display") is False
+
+
+async def test_a_used_hint_clears_the_smoke_and_an_unused_one_raises_it_turn_by_turn():
+    with trio.fail_after(60):
+        async with open_host(actions=[anvil_forge], allow=["write"]) as host:
+            await host.run_program("return 1", prompt="forge anvil bellows")
+            assert host.session.advisor.state.smoke.events
+            await host.run_program("return await extensions.anvil_forge(count=1)")
+            assert host.session.advisor.state.smoke == Smoke()
+        async with open_host(actions=[anvil_forge]) as host:
+            for turn in range(2):
+                await host.run_program("return 1", prompt=["forge anvil bellows", "thanks"][turn])
+            assert host.session.advisor.state.smoke == Smoke(streak=1)
