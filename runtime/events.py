@@ -31,6 +31,15 @@ class PromptSubmitted:
 
 
 @dataclass(frozen=True, slots=True)
+class HintGiven:
+    """The advisor put a hint onto the branch."""
+
+    text: str
+    display: bool
+    """Whether people are shown it, too."""
+
+
+@dataclass(frozen=True, slots=True)
 class AgentStarted:
     """An agent run began."""
 
@@ -72,6 +81,7 @@ Event: TypeAlias = (
     SessionStarted
     | TreeNavigated
     | PromptSubmitted
+    | HintGiven
     | AgentStarted
     | TurnStarted
     | ToolCalled

@@ -15,7 +15,7 @@ from host_bridge.approval_prompt import ApprovalRequest
 from host_bridge.neutral_text import neutralise
 from host_bridge.trace import CallRecord
 from runtime.agent_display import AgentProgress
-from runtime.events import AgentStarted, Event, LevelChanged
+from runtime.events import Event, HintGiven, LevelChanged
 from runtime.run_result import CallSummary, RunResult
 
 ARGUMENTS_SHOWN: Final = 72
@@ -71,11 +71,11 @@ class RunDisplay:
         self._console.print(f"[bold]▶ {escape(name)}[/bold]  [dim]{'  '.join(parts)}[/dim]")
 
     def event(self, event: Event) -> None:
-        """A session event: only changes of level are worth a line."""
+        """A session event: changes of level and hints that people may see are worth a line."""
         if not self.enabled:
             return
-        if isinstance(event, AgentStarted):
-            return
+        if isinstance(event, HintGiven) and event.display:
+            self.hint(event.text)
         if isinstance(event, LevelChanged) and event.level != event.previous:
             self._console.print(
                 f"  [cyan]↕ effort {event.previous} → {event.level}[/cyan] [dim]by {CAUSES[event.cause]}[/dim]"
@@ -84,7 +84,7 @@ class RunDisplay:
     def hint(self, text: str) -> None:
         """The advisor's hint, as it went onto the branch."""
         if self.enabled:
-            self._console.print(f"  [magenta]✦ {escape(text.splitlines()[0])}[/magenta]")
+            self._console.print(f"  [magenta]✦ {_safe(text.partition(chr(10))[0])}[/magenta]")
 
     def call_started(self, call_id: int, ref: str) -> None:
         """Nothing yet: a line appears when the call is over."""

@@ -17,6 +17,7 @@ from runtime.events import (
     AgentEnded,
     AgentStarted,
     Event,
+    HintGiven,
     LevelChanged,
     PromptSubmitted,
     SessionStarted,
@@ -108,9 +109,10 @@ class Session:
         """Hand the session a prompt: recorded as a user message, then read by the advisor."""
         self.host.append_user_message(text)
         event = PromptSubmitted(text)
-        if self.advisor is not None:
-            await self.advisor.prompt_submitted(event)
+        hint = None if self.advisor is None else await self.advisor.prompt_submitted(event)
         self._tell(event)
+        if hint is not None:
+            self._tell(HintGiven(hint.content, hint.display))
 
     async def set_level(self, level: Level) -> None:
         """A person chose a level: ends an override that is active, restoring nothing."""

@@ -41,8 +41,6 @@ class AdvisorService:
         self.index: Final = Fingerprint()
         self.state = AdvisorState()
         """What the advisor remembers now."""
-        self.last_hint: Hint | None = None
-        """The latest hint that was said on this branch view, for display."""
         self.learn_sources: Callable[[], Awaitable[None]] | None = None
         """Makes sources known that never were (a server's first start); awaited before a prompt is read, in bounds."""
         self._refs: dict[str, dict[str, str]] = {}
@@ -85,8 +83,8 @@ class AdvisorService:
         """Drop what is transient, then replay the new branch. Seed: combustion:store:rewind-budget"""
         self._boundary(event.branch)
 
-    async def prompt_submitted(self, event: PromptSubmitted) -> None:
-        """Consider the prompt; append a hint if one comes of it, and only then burn.
+    async def prompt_submitted(self, event: PromptSubmitted) -> Hint | None:
+        """Consider the prompt; append a hint if one comes of it, and only then burn. Returns what was said.
 
         Raises: whatever the host's append raises; nothing burned then.
         """
@@ -94,13 +92,13 @@ class AdvisorService:
             with trio.move_on_after(LEARN_DEADLINE_SECONDS):
                 await self.learn_sources()
         async with self._saying:  # prompts that overlap wait here: the second one meets what the first has burned
-            await self._consider(event.text)
+            return await self._consider(event.text)
 
-    async def _consider(self, text: str) -> None:
+    async def _consider(self, text: str) -> Hint | None:
         decision = consider(self.state, self.index, text, self.settings)
         self.state = decision.state
         if decision.hint is None:
-            return
+            return None
         with trio.fail_after(APPEND_DEADLINE_SECONDS) as scope:
             scope.shield = True
             entry = await self._host.append_custom_message(
@@ -110,7 +108,7 @@ class AdvisorService:
                 details=well_formed_json(decision.hint.details()),
             )
             self.state = fired(self.state, decision.hint, entry.timestamp or now_timestamp())
-            self.last_hint = decision.hint
+        return decision.hint
 
     def _may_hint(self) -> bool:
         """Whether any prompt could be answered with a hint now."""
@@ -146,7 +144,6 @@ class AdvisorService:
     def _boundary(self, branch: Sequence[Entry]) -> None:
         """A session or tree boundary: transients are gone, and the branch alone says what is durable."""
         self.state = self._replayed(branch)
-        self.last_hint = None
 
     def _replayed(self, branch: Sequence[Entry]) -> AdvisorState:
         self._unresolved = set()

@@ -5,6 +5,7 @@ import io
 from rich.console import Console
 
 from host_bridge.trace import CallError, CallRecord
+from runtime.events import HintGiven
 from runtime.run_display import RunDisplay
 from runtime.run_result import RunFailure, RunResult
 
@@ -57,3 +58,10 @@ def test_only_what_a_person_allowed_is_said_to_be_allowed():
             CallRecord(id=1, ref="a.b", ok=decision == "approved", ms=1.0, decision=decision, approver="person")
         )
     assert errors.getvalue().count("you allowed it") == 1
+
+
+def test_a_hint_is_shown_to_people_only_where_the_mode_says_so():
+    for display_to_people, shown in ((True, f"✦ {SHOWN}"), (False, "")):
+        made, _, errors = display(terminal=True)
+        made.event(HintGiven(f"{HOSTILE}\nsecond line", display_to_people))
+        assert errors.getvalue().strip() == shown

@@ -87,7 +87,11 @@ _PLAIN: dict[str, Row] = {
         ],
     ),
     "score:one-surface-mass": row("scoring.py:best_phrase", SCORE + "test_a_pair_split_over_two_tools_is_scatter"),
-    "score:extra-tools-capped": row("lanes.py:judge", MATRIX + "test_row_q_any_number_of_tool_hits_scores_1"),
+    "score:extra-tools-capped": row(
+        "lanes.py:judge",
+        MATRIX + "test_row_q_any_number_of_tool_hits_scores_1",
+        SCORE + "test_scatter_feeds_the_raw_score_up_to_one_quantum",
+    ),
     # envelopes and paths
     "envelope:cut": row("envelopes.py:cut_envelopes", TEXT + "test_words_in_a_skill_region_are_cut_out"),
     "envelope:open-region": row("envelopes.py:cut_envelopes", TEXT + "test_an_open_skill_region_goes_out_to_the_end"),

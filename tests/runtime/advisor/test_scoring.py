@@ -86,6 +86,13 @@ PAIRS = [
 def test_the_strongest_certified_surface_sets_the_score():
     explained = why(machine(*PAIRS), "anvil bellows coal tongs hammer", X)
     assert (explained.surface, explained.effective_score) == ("one", 2.0)
+    tools = [
+        tool(X, "two", "Anvil bellows."),
+        tool(X, "four", "Anvil bellows coal tongs."),
+        tool(X, "last", "Coal tongs."),
+    ]
+    explained = why(machine(*tools), "anvil bellows coal tongs", X)
+    assert (explained.surface, explained.effective_score) == ("four", 4.0)
 
 
 def test_of_equal_surfaces_the_first_in_the_catalog_counts():
@@ -161,9 +168,9 @@ def test_one_generic_word_supplies_no_heat_however_often():
 
 
 def test_a_label_token_of_three_letters_is_a_brand_and_one_of_two_is_not():
-    made = machine(tool("mcp:fal", "fal", ""), tool("mcp:ai", "ai", ""))
-    assert fire_turn(made, "fal") == "t4, weak"
-    assert fire_turn(made, "ai") == "silent"
+    tools = [tool("mcp:fal", "fal", ""), tool("mcp:ai", "ai", "")]
+    assert fire_turn(machine(*tools), "fal") == "t4, weak"
+    assert fire_turn(machine(*tools), "ai") == "silent"
 
 
 def test_a_brand_that_two_sources_hold_needs_a_lower_threshold():
