@@ -6,12 +6,13 @@ line is skipped. A run without a result whose owner is gone reads as `indetermin
 
 import contextlib
 import fcntl
+import hashlib
 import os
 import re
 import secrets
 import shutil
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final, Literal, TypeVar
@@ -147,6 +148,8 @@ class RunRecords:
             created_at=now_text(),
             environment_names=sorted(run.environment),
         )
+        # The index first: a record without its entries would never be found, an entry without its record is skipped.
+        self._enter(run, owner)
         _write_whole(folder / REQUEST, exact_json.dump(stored), durable=durable)
         return folder
 
@@ -154,6 +157,7 @@ class RunRecords:
         """The resident host becomes responsible for a request that a session wrote."""
         stored = _read(self.folder(run_id) / REQUEST, StoredRequest)
         stored = msgspec.structs.replace(stored, owner=owner)
+        self._enter(stored.run, owner)
         _write_whole(self.folder(run_id) / REQUEST, exact_json.dump(stored), durable=True)
 
     def append_event(self, run_id: str, kind: str, data: Mapping[str, Any]) -> None:
@@ -242,9 +246,30 @@ class RunRecords:
 
     def all(self) -> Iterator[RunRecord]:
         """Every readable run, oldest first."""
-        for run_id in self.ids():
+        return self._read_all(self.ids())
+
+    def of(self, *keys: str | None) -> Iterator[RunRecord]:
+        """Every readable run of these owners, sessions and parent runs, oldest first; reads no other."""
+        found: set[str] = set()
+        for key in keys:
+            if key is not None:
+                with contextlib.suppress(FileNotFoundError):
+                    found.update(entry.name for entry in os.scandir(self._index(key)))
+        return self._read_all(sorted(found))
+
+    def _read_all(self, ids: Iterable[str]) -> Iterator[RunRecord]:
+        for run_id in ids:
             with contextlib.suppress(UnknownRunError):
                 yield self.read(run_id)
+
+    def _index(self, key: str) -> Path:
+        return self.folders.root / "index" / hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()[:20]
+
+    def _enter(self, run: ResolvedRun, owner: str) -> None:
+        for key in {owner, run.owner_session, run.parent_run} - {None}:
+            place = self._index(str(key))
+            place.mkdir(mode=0o700, parents=True, exist_ok=True)
+            (place / run.id).touch(mode=0o600)
 
     def events(self, run_id: str) -> list[dict[str, Any]]:
         """The run's log, oldest first; lines that a crash tore are left out.
@@ -265,6 +290,13 @@ class RunRecords:
 
     def remove(self, run_id: str) -> None:
         """Forget a run."""
+        with contextlib.suppress(UnknownRunError):
+            request = self.read(run_id).request
+            for key in {request.owner, request.run.owner_session, request.run.parent_run} - {None}:
+                with contextlib.suppress(OSError):
+                    place = self._index(str(key))
+                    (place / run_id).unlink(missing_ok=True)
+                    place.rmdir()  # only an empty one goes
         shutil.rmtree(self.folder(run_id), ignore_errors=True)
 
     def expire(self, retention_days: float) -> list[str]:

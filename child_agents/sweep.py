@@ -32,7 +32,7 @@ def sweep(folders: AgentFolders, retention_days: float) -> Swept:
     lost: list[str] = []
     for owner in _lost_owners(folders):
         processes += kernel.kill_marked(f"{environment.OWNER}={owner}", KILL_SECONDS)[0]
-        for record in records.all():
+        for record in records.of(owner):
             if record.request.owner == owner and record.result is None:
                 reason = "the host of this run ended before the run did; what it had done by then is not known"
                 if records.finish(indeterminate(record.request.run, reason)):

@@ -24,6 +24,7 @@ from host_bridge.errors import HandlerError
 from runtime.agent_service import AgentService
 from runtime.transcript.errors import TranscriptError
 from runtime.transcript.store import TranscriptStore
+from runtime.trust import agent_dir
 
 LAUNCHES: Final = Effect(kind="process", resources=("agents",))
 """What run, spawn and the other writes change: processes of this user."""
@@ -259,6 +260,14 @@ class _Handlers:
         )
         if not Path(resolved.cwd).is_dir():
             raise RequestError(f"cwd: got {resolved.cwd!r:.200}, wanted an existing folder")
+        if not self._may_work_in(Path(resolved.cwd), caller.cwd):
+            raise LaunchRefusedError(
+                f"cwd: the child asks for {resolved.cwd}, its caller works in {caller.cwd} "
+                "(setting tools.outsideProject)",
+                setting="tools.outsideProject",
+                requested=resolved.cwd,
+                effective=str(caller.cwd),
+            )
         if resolved.schema is not None:
             try:
                 self._validator.compile(resolved.schema)
@@ -266,12 +275,28 @@ class _Handlers:
                 raise RequestError(f"schema: {error}") from None
         return msgspec.structs.replace(resolved, session=self._session(request, resolved, caller.session_file))
 
+    def _may_work_in(self, folder: Path, project: Path) -> bool:
+        """A child's tools work in its folder, so the folder must lie where its caller's tools work."""
+        inside = folder.resolve().is_relative_to(project.resolve())
+        return inside or self._service.host.config.tools.outside_project
+
+    def _check_session(self, path: Path) -> None:
+        """Raises: RequestError: no such file, or it is none of this project's sessions."""
+        if not path.is_file():
+            raise RequestError(f"session: got {str(path)!r:.200}, wanted an existing session file")
+        host = self._service.host
+        sessions = agent_dir(host.environment) / "sessions"
+        if not any(path.resolve().is_relative_to(place.resolve()) for place in (host.cwd, sessions)):
+            raise RequestError(f"session: got {str(path)!r:.200}, wanted one inside {host.cwd} or {sessions}")
+
     def _session(self, request: AgentRequest, resolved: ResolvedRun, own: str | None) -> str | None:
         """The session file that the child continues: the one named, or a copy of it or of this host's own.
 
         Raises: RequestError: there is none to copy, or it cannot be read.
         """
         named = None if request.session is None else str(Path(resolved.cwd) / request.session)
+        if named is not None:
+            self._check_session(Path(named))
         if not request.fork_session:
             return named
         source = named or own

@@ -269,7 +269,13 @@ class AgentService:
 
     def statuses(self) -> list[dict[str, Any]]:
         """Every run that this host may see, oldest first."""
-        return [self.status(record) for record in self.records.all() if self._is_ours(record)]
+        return [self.status(record) for record in self._visible()]
+
+    def _visible(self) -> list[RunRecord]:
+        owner = None if self._supervisor is None else self._supervisor.options.owner
+        given = None if self.host.inheritance is None else self.host.inheritance.given
+        found = self.records.of(owner, self.host.session_id, None if given is None else given.run_id)
+        return [record for record in found if self._is_ours(record)]
 
     def status(self, record: RunRecord) -> dict[str, Any]:
         """One run, live where it is."""
@@ -325,7 +331,7 @@ class AgentService:
 
         Raises: UnknownRunError
         """
-        records = [self.record(run_id)] if run_id is not None else [r for r in self.records.all() if self._is_ours(r)]
+        records = [self.record(run_id)] if run_id is not None else self._visible()
         gone = []
         for record in records:
             run = self.live(record.id)
@@ -348,7 +354,7 @@ class AgentService:
         if session is None or not self.folders.runs.is_dir():
             return
         is_running = False
-        for record in list(self.records.all()):
+        for record in self.records.of(session):
             if record.request.run.owner_session != session or not record.request.detached:
                 continue
             if record.status in FINAL_STATUSES:
@@ -365,7 +371,7 @@ class AgentService:
         if self._supervisor is not None:
             await self._supervisor.execution_ended(execution)
         if self.host.session_id is not None and self._supervisor is not None:
-            for record in list(self.records.all()):
+            for record in self.records.of(self.host.session_id):
                 if record.request.execution == execution and record.request.run.residency == "durable":
                     await self._deliver(record)
 

@@ -357,3 +357,88 @@ for i in range(9):
     tree = await run(source, config=config(agents={"maxDescendants": 2}), cwd=tmp_path)
     assert tree.value[0] == 2
     assert "agents.maxDescendants" in tree.value[1]
+
+
+async def test_a_child_works_inside_its_callers_folder_unless_the_setting_says_otherwise(tmp_path):
+    project, outside = tmp_path / "project", tmp_path / "outside"
+    project.mkdir()
+    outside.mkdir()
+    (project / "link").symlink_to(outside)
+    source = """
+said = []
+for cwd in ("..", "link", input):
+    try:
+        said.append((await agents.run(program="return 1", cwd=cwd)).value)
+    except ActionError as error:
+        said.append(str(error))
+return said
+"""
+    refused = await run(source, str(outside), cwd=project)
+    assert all("tools.outsideProject" in text for text in refused.value)
+    allowed = await run(source, str(outside), config=config(tools={"outsideProject": True}), cwd=project)
+    assert allowed.value == [1, 1, 1]
+    other = await run("await agents.run(program='return 1', session='/etc/hostname')", cwd=project)
+    assert "wanted one inside" in other.error.message
+
+
+async def test_giving_up_on_a_run_ends_its_child(tmp_path, agent_dir):
+    source = """
+try:
+    async with asyncio.timeout(1.5):
+        await agents.run(program="import asyncio\\nawait asyncio.sleep(60)", name="slow")
+except TimeoutError:
+    pass
+return await agents.wait((await agents.list())[0])
+"""
+    result = await run(source, cwd=tmp_path)
+    assert result.error is None
+    assert (result.value["status"], result.value["error"]["kind"]) == ("stopped", "cancelled")
+
+
+async def test_the_living_owner_of_a_session_is_told_once_when_nobody_waited(tmp_path, agent_dir):
+    import trio
+
+    def told(host):
+        return [str(entry.get("content")) for entry in host.session.branch() if entry.type == "custom_message"]
+
+    cfg = config(agents={"residentIdleSeconds": 0.3})
+    source = """
+program = "import asyncio\\nawait asyncio.sleep(input)\\nreturn 'found it'"
+await agents.spawn(program=program, input=0.8, name="left")
+await agents.spawn(program=program, input=0.8, name="lasting", residency="durable")
+await agents.wait(await agents.spawn(program=program, input=0.0, name="seen"))
+"""
+    async with open_host(cfg, session=tmp_path / "s.jsonl", cwd=tmp_path) as host:
+        result = await host.run_program(source)
+        assert result.error is None
+        with trio.fail_after(20):
+            while len(told(host)) < 2:
+                await trio.sleep(0.02)
+        assert sorted(text.split(" (")[0] for text in told(host)) == ["Agent lasting", "Agent left"]
+        assert all("completed: found it" in text for text in told(host))
+    async with open_host(cfg, session=tmp_path / "s.jsonl", cwd=tmp_path) as host:
+        assert len(told(host)) == 2
+
+
+async def test_a_resumed_session_can_stop_and_read_its_durable_child(tmp_path, agent_dir):
+    cfg = config(agents={"residentIdleSeconds": 0.3, "stopGraceSeconds": 1})
+    program = "import asyncio\nprint('up')\nawait asyncio.sleep(60)"
+    first = await run(
+        f"return (await agents.spawn(program={program!r}, residency='durable')).id",
+        config=cfg,
+        session=tmp_path / "s.jsonl",
+        cwd=tmp_path,
+    )
+    source = """
+while "up" not in (await agents.log(input)).logs:
+    await asyncio.sleep(0.05)
+running = (await agents.status(input)).status
+return [running, (await agents.stop(input)).status, [e.type for e in (await agents.log(input)).events][-1]]
+"""
+    second = await run(source, first.value, config=cfg, session=tmp_path / "s.jsonl", cwd=tmp_path)
+    assert second.error is None
+    assert second.value == ["running", "stopped", "finished"]
+    foreign = await run(
+        "return await agents.status(input)", first.value, config=cfg, session=tmp_path / "other.jsonl", cwd=tmp_path
+    )
+    assert "no agent run has the id" in foreign.error.message
