@@ -72,12 +72,8 @@ def write_migrated(old: Path, new: Path) -> Header:
 
 
 def _all_lines(source: LineSource) -> list[bytes]:
-    blocks: list[bytes] = []
-    offset = 0
-    while block := source.block(offset, 1 << 20):
-        blocks.append(block)
-        offset += len(block)
-    return b"".join(blocks).removeprefix(b"\xef\xbb\xbf").split(b"\n")
+    with source.lines() as file:
+        return file.read().removeprefix(b"\xef\xbb\xbf").split(b"\n")
 
 
 def _decoded(line: bytes) -> Any:

@@ -1,10 +1,14 @@
 """Where raw lines are read from, on demand: an open file, or bytes in memory. It knows offsets and no entries."""
 
+import io
 import os
 from pathlib import Path
-from typing import Protocol
+from typing import BinaryIO, Final, Protocol
 
 from runtime.transcript.errors import ChangedOnDiskError
+
+_BUFFER_BYTES: Final = 64 * 1024
+"""Read at a time: stays in the processor's cache until it is split into lines."""
 
 
 class LineSource(Protocol):
@@ -16,8 +20,8 @@ class LineSource(Protocol):
         Raises: ChangedOnDiskError: they are no longer there.
         """
 
-    def block(self, offset: int, length: int) -> bytes:
-        """Up to `length` bytes; fewer only at the end."""
+    def lines(self) -> BinaryIO:
+        """All of it from the beginning, for one reader at a time; closing it closes nothing else."""
 
     def close(self) -> None:
         """Give up what is held; reading afterwards fails."""
@@ -41,12 +45,11 @@ class FileSource:
             data += more
         return data
 
-    def block(self, offset: int, length: int) -> bytes:
-        """Up to `length` bytes of the file; fewer only at its end."""
-        data = os.pread(self._fd, length, offset)
-        while 0 < len(data) < length and (more := os.pread(self._fd, length - len(data), offset + len(data))):
-            data += more
-        return data
+    def lines(self) -> BinaryIO:
+        """The file from its beginning, buffered."""
+        file = open(self._fd, "rb", buffering=_BUFFER_BYTES, closefd=False)  # noqa: SIM115  the caller closes it
+        file.seek(0)
+        return file
 
     def close(self) -> None:
         """Close the descriptor."""
@@ -74,9 +77,9 @@ class MemorySource:
         """Exactly these bytes."""
         return bytes(self._data[offset : offset + length])
 
-    def block(self, offset: int, length: int) -> bytes:
-        """Up to `length` bytes; fewer only at the end."""
-        return bytes(self._data[offset : offset + length])
+    def lines(self) -> BinaryIO:
+        """The bytes as they are now."""
+        return io.BytesIO(self._data)
 
     def close(self) -> None:
         """Nothing is held."""

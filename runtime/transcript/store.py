@@ -22,9 +22,10 @@ from runtime.transcript.errors import (
 )
 from runtime.transcript.header import VERSION, Header, new_entry_id
 from runtime.transcript.line_file import Durability, LineFile
+from runtime.transcript.places import Place
 from runtime.transcript.scan import Scan, read_header, scan
 from runtime.transcript.sources import FileSource, LineSource, MemorySource
-from runtime.transcript.tree import ROOT, Kind, Place, Tree
+from runtime.transcript.tree import ROOT, Kind, Tree
 from runtime.transcript.writer_guard import WriterGuard
 
 _log: Final = logging.getLogger(__name__)
@@ -276,15 +277,14 @@ class TranscriptStore:
         named = self._tree.of_type("session_info")
         if not named:
             return None
-        last = max(named, key=lambda node: self._tree.place(node).offset)
-        name = self._entry_at(last).get("name")
+        name = self._entry_at(self._tree.places.in_file_order(named)[-1]).get("name")
         return (name.strip() or None) if isinstance(name, str) else None
 
     @property
     def labels(self) -> dict[str, str]:
         """Labels by the entry they stand on; the last word on an entry counts, and an empty one clears it."""
         found: dict[str, str] = {}
-        for node in sorted(self._tree.of_type("label"), key=lambda node: self._tree.place(node).offset):
+        for node in self._tree.places.in_file_order(self._tree.of_type("label")):
             entry = self._entry_at(node)
             target, label = entry.get("targetId"), entry.get("label")
             if isinstance(target, str):
@@ -479,7 +479,7 @@ class TranscriptStore:
 
     def _entry_of(self, node: int, raw: bytes) -> Entry:
         tree = self._tree
-        return Entry(id=tree.id(node), parent_id=tree.parent_id(node), type=tree.kind(node)[0], raw=raw)
+        return Entry(id=tree.id(node), parent_id=tree.parent_id(node), type=tree.kind(node)[0], raw=raw.rstrip(b"\r\n"))
 
 
 class Branch(Sequence[Entry]):
@@ -514,7 +514,7 @@ class Branch(Sequence[Entry]):
         store = self._store
         for start in range(0, len(self._nodes), _BULK_NODES):
             nodes = self._nodes[start : start + _BULK_NODES]
-            places = [store.tree.place(node) for node in nodes]
+            places = store.tree.places.of(nodes)
             first = min(place.offset for place in places)
             span = max(place.offset + place.length for place in places) - first
             if span > _BULK_SPREAD * sum(place.length for place in places):

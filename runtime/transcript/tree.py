@@ -1,17 +1,20 @@
 """The shape of a session: ids, parents, leaf, branch, orphans, duplicates, cycles. It knows no bytes and no file.
 
-A million entries fit in about 200 MB: flat arrays, one string for each id, and a set of the ids that becomes a map to
-nodes only when somebody asks for an entry by its id. Most entries follow the entry before them, and need no look-up.
+A million entries fit in about 150 MB: one string for each id, and a set of the ids that becomes a map to nodes only
+when somebody asks for an entry by its id. Most entries follow the entry before them: only the others keep a parent,
+and a branch is a few ranges of nodes.
 A node is the number of an id in order of its first appearance; a duplicate id keeps its node and moves its line.
 """
 
 import operator
 from array import array
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import compress
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, TypeAlias
 
 from runtime.transcript.damage import Finding
+from runtime.transcript.places import Place, Places
 
 ROOT: Final = -1
 """Parent of an entry that follows nothing."""
@@ -22,22 +25,6 @@ CUT: Final = -3
 
 Kind: TypeAlias = tuple[str, str | None]
 """Type and custom type of an entry: what a walk needs to know without reading the line."""
-
-
-class Place(NamedTuple):
-    """Where an entry's line lies."""
-
-    offset: int
-    length: int
-    line: int
-
-
-class BlockPlaces(NamedTuple):
-    """The same for a block of lines, column by column."""
-
-    offsets: list[int]
-    lengths: list[int]
-    lines: range
 
 
 class _KindCodes(dict[Kind, int]):
@@ -57,11 +44,13 @@ class Tree:
         self._known: set[str] = set()
         self._node_of: dict[str, int] | None = None
         self._ids: list[str] = []
-        self._parents = array("i")
+        self._breaks: dict[int, int] = {}
+        """Parents of the nodes whose parent may be another than the node before them."""
+        self._break_order: Sequence[int] = array("I")
+        """The keys of `_breaks`, sorted; made anew when it is shorter than they are."""
         self._kinds = array("I")
-        self._offsets = array("q")
-        self._lengths = array("q")
-        self._lines = array("I")
+        self.places: Final = Places()
+        """Where the line of each node lies."""
         self._kind_codes = _KindCodes()
         self._kind_list: list[Kind] = []
         self._missing: dict[int, str] = {}
@@ -76,8 +65,10 @@ class Tree:
     def __contains__(self, entry_id: object) -> bool:
         return entry_id in (self._known if self._node_of is None else self._node_of)
 
-    def extend(self, ids: list[str], parent_ids: list[str | None], codes: list[int], places: "BlockPlaces") -> bool:
-        """Add a block in one sweep; False (and nothing added) where an id is there already.
+    def extend(
+        self, ids: list[str], parent_ids: list[str | None], codes: list[int], lengths: list[int], offset: int, line: int
+    ) -> bool:
+        """Add lines that follow on each other, all at once; False (and nothing added) where an id is there already.
 
         Every step is one pass in C: a million entries cost a third of a second.
         """
@@ -92,16 +83,14 @@ class Tree:
                 self._index()  # some id came twice: from here on ids are looked up one by one
                 return False
         before: list[str | None] = [self._ids[-1] if start else None]
-        before += ids[:-1]
-        self._ids.extend(ids)
-        self._parents.extend(range(start - 1, start - 1 + count))
+        before += ids
+        before.pop()
+        self._ids += ids
         if parent_ids != before:
             for position in compress(range(count), map(operator.ne, parent_ids, before)):
-                self._parents[start + position] = self._unresolved(start + position, parent_ids[position])
+                self._breaks[start + position] = self._unresolved(start + position, parent_ids[position])
         self._kinds.fromlist(codes)
-        self._offsets.fromlist(places.offsets)
-        self._lengths.fromlist(places.lengths)
-        self._lines.extend(places.lines)
+        self.places.extend(lengths, offset, line)
         self.leaf = start + count - 1
         return True
 
@@ -125,26 +114,25 @@ class Tree:
             else:
                 self._node_of[entry_id] = node
             self._ids.append(entry_id)
-            self._parents.append(ROOT)
             self._kinds.append(code)
-            self._offsets.append(place.offset)
-            self._lengths.append(place.length)
-            self._lines.append(place.line)
+            self.places.add(place)
         if parent_id and self.leaf >= 0 and self._ids[self.leaf] == parent_id and self.leaf < node:
-            self._parents[node] = self.leaf
+            parent = self.leaf
         else:
-            self._parents[node] = self._unresolved(node, parent_id)
+            parent = self._unresolved(node, parent_id)
+        if parent != node - 1 or node in self._breaks:
+            self._breaks[node] = parent
         self.leaf = node
         return node
 
     def _replace(self, node: int, entry_id: str, code: int, place: Place) -> None:
         self._ordered = False
-        first = self._lines[node]
+        first = self.places[node].line
         message = f"the id {entry_id!r} was used on line {first} already; this later entry replaces that one"
         self._findings.append(Finding(place.line, "duplicate", message, entry_id))
         self._missing.pop(node, None)
         self._kinds[node] = code
-        self._offsets[node], self._lengths[node], self._lines[node] = place
+        self.places.move(node, place)
 
     def codes(self, kinds: Iterable[Kind]) -> list[int]:
         """The numbers that stand for kinds in `extend`."""
@@ -173,17 +161,17 @@ class Tree:
         for node, parent_id in list(self._missing.items()):
             parent = found.get(parent_id)
             if parent is not None:
-                self._parents[node] = parent
+                self._breaks[node] = parent
                 self._ordered = self._ordered and parent < node
                 del self._missing[node]
         if not self._ordered:
             self._cut_cycles()
         for node, parent_id in self._missing.items():
             message = f"the parent {parent_id!r} of {self._ids[node]!r} is not in this file; its branch begins here"
-            self._findings.append(Finding(self._lines[node], "orphan", message, self._ids[node]))
+            self._findings.append(Finding(self.places[node].line, "orphan", message, self._ids[node]))
 
     def _cut_cycles(self) -> None:
-        parents = self._parents
+        parents = list(map(self.parent, range(len(self._ids))))
         state = bytearray(len(parents))  # 0 unseen, 1 on the present walk, 2 done
         for start in range(len(parents)):
             walked: list[int] = []
@@ -193,16 +181,19 @@ class Tree:
                 walked.append(node)
                 node = parents[node]
             if node >= 0 and state[node] == 1:
-                members = walked[walked.index(node) :]
-                # A parent is written before its children: the edge of the earliest line is the wrong one.
-                first = min(members, key=self._lines.__getitem__)
-                names = ", ".join(self._ids[member] for member in members[:4]) + (" …" if len(members) > 4 else "")
-                message = f"its parents lead back to it ({names}); the branch begins here"
-                self._findings.append(Finding(self._lines[first], "cycle", message, self._ids[first]))
-                self._cut[first] = self._ids[parents[first]]
-                parents[first] = CUT
+                self._cut_at_earliest_line(walked[walked.index(node) :])
             for member in walked:
                 state[member] = 2
+
+    def _cut_at_earliest_line(self, members: list[int]) -> None:
+        lines = {member: place.line for member, place in zip(members, self.places.of(members), strict=True)}
+        # A parent is written before its children: the edge of the earliest line is the wrong one.
+        first = min(members, key=lines.__getitem__)
+        names = ", ".join(self._ids[member] for member in members[:4]) + (" …" if len(members) > 4 else "")
+        message = f"its parents lead back to it ({names}); the branch begins here"
+        self._findings.append(Finding(lines[first], "cycle", message, self._ids[first]))
+        self._cut[first] = self._ids[self.parent(first)]
+        self._breaks[first] = CUT
 
     @property
     def findings(self) -> list[Finding]:
@@ -219,61 +210,72 @@ class Tree:
 
     def ids(self, nodes: Iterable[int]) -> list[str]:
         """The ids of nodes."""
+        if isinstance(nodes, range) and nodes.step == 1:
+            return self._ids[nodes.start : nodes.stop]
         return list(map(self._ids.__getitem__, nodes))
 
     def parent(self, node: int) -> int:
         """The parent's node, or ROOT, MISSING, CUT."""
-        return self._parents[node]
+        return self._breaks.get(node, node - 1)  # the node before the first one is ROOT
 
     def parent_id(self, node: int) -> str | None:
         """The parent's id as the entry gives it, whether that entry exists or not; None: a root."""
-        parent = self._parents[node]
+        parent = self.parent(node)
         if parent >= 0:
             return self._ids[parent]
         return self._missing.get(node) or self._cut.get(node)
 
     def place(self, node: int) -> Place:
         """Where the line of a node lies."""
-        return Place(self._offsets[node], self._lengths[node], self._lines[node])
+        return self.places[node]
 
     def path(self, node: int) -> Sequence[int]:
-        """The nodes from the root to `node`; costs its depth."""
-        walked = array("i", self.ancestors(node))
-        walked.reverse()
+        """The nodes from the root to `node`; costs less than its depth where entries follow on each other."""
+        pieces = list(self._pieces(node))
+        if len(pieces) == 1:
+            return pieces[0]
+        walked = array("I")
+        for piece in reversed(pieces):
+            walked.extend(piece)
         return walked
 
-    def ancestors(self, node: int) -> Iterator[int]:
-        """`node`, its parent, and so on to the root."""
-        parents = self._parents
+    def _pieces(self, node: int) -> Iterator[range]:
+        """The path from `node` up to the root, in pieces whose nodes follow on each other; each piece root first."""
+        if len(self._break_order) != len(self._breaks):
+            self._break_order = array("I", sorted(self._breaks))
+        order = self._break_order
         while node >= 0:
-            yield node
-            node = parents[node]
+            position = bisect_right(order, node)
+            start = order[position - 1] if position else 0
+            yield range(start, node + 1)
+            node = self.parent(start)
 
     def latest(self, node: int, type_: str, custom_type: str | None = None) -> int | None:
         """The nearest entry of a kind at or above `node`; no line is read. `custom_type` None: any."""
-        wanted = {
-            code
-            for (kind, custom), code in self._kind_codes.items()
-            if kind == type_ and (custom_type is None or custom == custom_type)
-        }
+        wanted = self._codes_of(type_, custom_type)
         if not wanted:
             return None
         kinds = self._kinds
-        return next((above for above in self.ancestors(node) if kinds[above] in wanted), None)
+        return next(
+            (above for piece in self._pieces(node) for above in reversed(piece) if kinds[above] in wanted), None
+        )
 
     def positions(self, nodes: Sequence[int], type_: str, custom_type: str | None = None) -> list[int]:
         """Where in `nodes` entries of a kind stand; no line is read. `custom_type` None: any."""
-        wanted = {
+        wanted = self._codes_of(type_, custom_type)
+        kinds = self._kinds
+        return [index for index, node in enumerate(nodes) if kinds[node] in wanted] if wanted else []
+
+    def _codes_of(self, type_: str, custom_type: str | None) -> set[int]:
+        return {
             code
             for (kind, custom), code in self._kind_codes.items()
             if kind == type_ and (custom_type is None or custom == custom_type)
         }
-        kinds = self._kinds
-        return [index for index, node in enumerate(nodes) if kinds[node] in wanted] if wanted else []
 
     def of_type(self, type_: str) -> list[int]:
         """Every node of a type, in order of first appearance."""
-        wanted = {code for (kind, _), code in self._kind_codes.items() if kind == type_}
+        wanted = self._codes_of(type_, None)
         return [node for node, code in enumerate(self._kinds) if code in wanted] if wanted else []
 
     def kind(self, node: int) -> Kind:
@@ -285,6 +287,6 @@ class Tree:
     def children(self) -> dict[int, list[int]]:
         """Children of every node in file order; roots, orphans and cut entries stand under ROOT."""
         below: dict[int, list[int]] = {}
-        for node, parent in enumerate(self._parents):
-            below.setdefault(max(parent, ROOT), []).append(node)
+        for node in range(len(self._ids)):
+            below.setdefault(max(self.parent(node), ROOT), []).append(node)
         return below
