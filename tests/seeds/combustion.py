@@ -41,7 +41,7 @@ _PLAIN: dict[str, Row] = {
         "fingerprint.py:surface_text", INDEX + "test_only_the_name_and_the_first_sentence_are_indexed"
     ),
     "index:heat-diffusion": row(
-        "paths.py:path_only_terms", INDEX + "test_a_question_about_a_path_is_not_tied_to_the_image_server"
+        "fingerprint.py:surface_text", INDEX + "test_a_question_about_a_path_is_not_tied_to_the_image_server"
     ),
     # score
     "score:unburned-only": row(
@@ -304,6 +304,7 @@ _PLAIN: dict[str, Row] = {
         "replay.py:replay",
         REPLAY + "test_a_hint_spends_one_unit_burns_what_it_names_and_echoes_its_words",
         REPLAY + "test_a_hint_without_usable_details_spends_one_unit_all_the_same",
+        SERVICE + "test_a_hint_is_a_custom_message_with_content_details_and_display",
     ),
     "store:organic": row(
         "advisor.py:tool_use",
@@ -380,7 +381,11 @@ _PLAIN: dict[str, Row] = {
     ),
     # cap
     "cap:setting": row("settings.py:AdvisorySettings", HEAT + "test_one_hint_if_the_setting_says_so"),
-    "cap:replay-counts": row("replay.py:replay", REPLAY + "test_the_whole_branch_counts_through_compactions"),
+    "cap:replay-counts": row(
+        "replay.py:replay",
+        REPLAY + "test_the_whole_branch_counts_through_compactions",
+        REPLAY + "test_a_hint_without_usable_details_spends_one_unit_all_the_same",
+    ),
     "cap:reload-keeps": row(
         "replay.py:replay", SERVICE + "test_a_reload_keeps_ash_echoes_and_the_spent_count_and_forgets_the_rest"
     ),

@@ -1,5 +1,6 @@
 """Every constant derives from q and tau, in sight."""
 
+import ast
 from math import log
 from pathlib import Path
 from types import SimpleNamespace
@@ -20,6 +21,16 @@ def with_tau(tau: int) -> SimpleNamespace:
     names: dict = {}
     exec(SOURCE.replace("MEMORY_SCALE_TURNS: Final = 2", f"MEMORY_SCALE_TURNS: Final = {tau}"), names)
     return SimpleNamespace(**names)
+
+
+def test_q_tau_and_theta_are_the_only_values_that_derive_from_nothing():
+    free, derived = set(), set()
+    for node in ast.parse(SOURCE).body:
+        if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and node.value is not None:
+            named = {one.id for one in ast.walk(node.value) if isinstance(one, ast.Name)} - {"log"}
+            (derived if named and named <= free | derived else free).add(node.target.id)
+    assert free == {"SCORE_QUANTUM", "MEMORY_SCALE_TURNS", "DEFAULT_THRESHOLD"}
+    assert len(derived) == 13
 
 
 def test_the_two_values_and_the_default_threshold():

@@ -52,6 +52,12 @@ def test_a_question_about_a_path_is_not_tied_to_the_image_server():
     made = machine()
     assert made.prompt("how do I understand docs/heat-diffusion.md", SETTINGS) is None
     assert all(value < 0.9 for value in made.state.heat.values())
+    tail = "Run an image model. Call it to understand how heat and diffusion work."
+    assert (
+        machine(tool("mcp:fal-ai", "run", tail)).prompt("how do I understand docs/heat-diffusion.md", SETTINGS) is None
+    )
+    head = "Call it to understand how heat and diffusion work. Run an image model."
+    assert machine(tool("mcp:fal-ai", "run", head)).prompt("how do I understand docs/heat-diffusion.md", SETTINGS)
 
 
 def test_document_frequency_counts_sources_not_tools():

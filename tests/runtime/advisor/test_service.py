@@ -325,6 +325,7 @@ STEPS = st.lists(
         ),
         st.tuples(st.just("turn"), st.none()),
         st.tuples(st.just("reload"), st.none()),
+        st.tuples(st.just("compact"), st.none()),
         st.tuples(st.just("navigate"), st.integers(0, 30)),
     ),
     max_size=25,
@@ -355,6 +356,8 @@ async def _live(steps, threshold, cap):
                 store.append_custom(RUN_TYPE, {"version": 1, "calls": [{"ref": value, "ok": True}]})
             case "turn":
                 await made.turn_ended()
+            case "compact":
+                store.append("compaction", {"summary": "s", "firstKeptEntryId": store.leaf_id, "tokensBefore": 1})
             case "reload":
                 made = await started(store, threshold=threshold, max_per_session=cap)
                 _transients_are_gone(made.state)
