@@ -5,6 +5,8 @@ from typing import Final
 
 import click
 
+from runtime.help_examples import examples
+
 COMMANDS: Final[dict[str, str]] = {
     "run": "Run an agent program in a confined guest.",
     "doctor": "Show which isolation layers work here, and try them.",
@@ -39,12 +41,15 @@ class LazyGroup(click.Group):
             formatter.write_dl(list(COMMANDS.items()))
 
 
-@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    cls=LazyGroup,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog=examples(
+        "pi-fabric run program.py --allow write",
+        "echo 'return 1 + 1' | pi-fabric run - --json",
+        "pi-fabric doctor",
+    ),
+)
 @click.version_option(package_name="pi-fabric-py", prog_name="pi-fabric")
 def cli() -> None:
-    r"""Run agent programs in real Python, confined by the kernel.
-
-    \b
-    pi-fabric run program.py --allow write
-    echo 'return 1 + 1' | pi-fabric run - --json
-    """
+    """Run agent programs in real Python, confined by the kernel."""

@@ -180,7 +180,7 @@ def _bytes(text: str) -> int:
         raise OptionError(f"--max-memory: got {text!r}, wanted 256M, 256MB, 256MiB, or a plain number of MiB")
     count = int(float(match[1]) * unit)
     if not MINIMUM_MEMORY_BYTES <= count <= 1 << 46:
-        raise OptionError(f"--max-memory: got {text!r}, wanted at least {MINIMUM_MEMORY_BYTES // 1024**2}M")
+        raise OptionError(f"--max-memory: got {text!r}, wanted 16M to 65536G")
     return count
 
 

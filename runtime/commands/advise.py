@@ -16,9 +16,15 @@ from runtime.advisor.history import Turn, walk, walk_prompts
 from runtime.advisor.replay import replay
 from runtime.advisor.service import EXEC_TOOL
 from runtime.advisor.settings import MODES, AdvisorySettings, checked_settings, settings_from
+from runtime.help_examples import examples
 
 EXPLAIN: Final = "prompt"
 PLOT: Final = "plot"
+PROMPT_EXAMPLES: Final = examples(
+    "pi-fabric advise --catalog tools.json 'what is the weather in Lisbon'",
+    "pi-fabric advise --catalog tools.json --json < prompt.txt",
+    "pi-fabric advise --catalog tools.json --session work.jsonl --explain",
+)
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
@@ -48,7 +54,7 @@ class ExplainCommand(click.Command):
     context_class = ExplainContext
 
 
-@click.group(cls=AdviseGroup)
+@click.group(cls=AdviseGroup, epilog=PROMPT_EXAMPLES)
 def command() -> None:
     """Explain what the capability advisor would hint for a prompt."""
 
@@ -68,7 +74,7 @@ def _settings_options(function: _Command) -> _Command:
     return function
 
 
-@command.command(EXPLAIN, cls=ExplainCommand)
+@command.command(EXPLAIN, cls=ExplainCommand, epilog=PROMPT_EXAMPLES)
 @click.option("--catalog", "catalog_file", required=True, type=click.Path(path_type=Path), help="JSON list of tools.")
 @click.option(
     "--session", "session_file", type=click.Path(path_type=Path), help="A session file; its active branch counts."
@@ -123,7 +129,13 @@ def explain_command(
         click.echo(neutralise(render_text(explanation, most=most), keep_newlines=True))
 
 
-@command.command(PLOT)
+@command.command(
+    PLOT,
+    epilog=examples(
+        "pi-fabric advise plot --catalog tools.json --session work.jsonl -o heat.svg",
+        "pi-fabric advise plot --catalog tools.json --prompts prompts.txt -o heat.html",
+    ),
+)
 @click.option("--catalog", "catalog_file", required=True, type=click.Path(path_type=Path), help="JSON list of tools.")
 @click.option(
     "--session", "session_file", type=click.Path(path_type=Path), help="A session file; its active branch is drawn."

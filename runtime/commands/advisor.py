@@ -8,17 +8,19 @@ from typing import Final
 import click
 
 from runtime.advisor.scenarios import Difference, ScenarioFileError, first_difference, read_scenarios
+from runtime.help_examples import examples
 
+REPLAY_EXAMPLES: Final = examples("pi-fabric advisor replay scenarios.jsonl text-vectors.json.gz")
 SHOWN_DIFFERENCES: Final = 5
 """How many differing scenarios are printed in full."""
 
 
-@click.group()
+@click.group(epilog=REPLAY_EXAMPLES)
 def command() -> None:
     """Replay recorded advisor scenarios."""
 
 
-@command.command()
+@command.command(epilog=REPLAY_EXAMPLES)
 @click.argument("files", nargs=-1, required=True, metavar="FILE...", type=click.Path(path_type=Path))
 def replay(files: tuple[Path, ...]) -> None:
     """Run scenario files and text-vector files, plain or gzipped.

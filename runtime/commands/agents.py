@@ -7,15 +7,12 @@ from typing import Any, NoReturn
 
 import click
 
+from runtime.help_examples import examples
 
-@click.group()
+
+@click.group(epilog=examples("pi-fabric agents list --status running", "pi-fabric agents log r01a22d185d2684c7d16616"))
 def command() -> None:
-    r"""List, show, log and stop child agents: live and past runs of every session.
-
-    \b
-    pi-fabric agents list --status running
-    pi-fabric agents log r01a22d185d2684c7d16616
-    """
+    """List, show, log and stop child agents: live and past runs of every session."""
 
 
 def _records() -> Any:
@@ -46,7 +43,7 @@ def _shown(record: Any) -> dict[str, Any]:
     return shown
 
 
-@command.command("list")
+@command.command("list", epilog=examples("pi-fabric agents list", "pi-fabric agents list --status running --json"))
 @click.option("--status", help="Only runs with this status: running, completed, failed …")
 @click.option("--limit", type=click.IntRange(min=1), default=50, show_default=True, help="The newest ones.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON list.")
@@ -81,7 +78,7 @@ def list_runs(status: str | None, limit: int, as_json: bool) -> None:
     console.print(table)
 
 
-@command.command("show")
+@command.command("show", epilog=examples("pi-fabric agents show AGENT_ID", "pi-fabric agents show AGENT_ID --json"))
 @click.argument("run_id", metavar="ID")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def show(run_id: str, as_json: bool) -> None:
@@ -122,7 +119,7 @@ def show(run_id: str, as_json: bool) -> None:
         )
 
 
-@command.command("log")
+@command.command("log", epilog=examples("pi-fabric agents log AGENT_ID"))
 @click.argument("run_id", metavar="ID")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON list.")
 def log(run_id: str, as_json: bool) -> None:
@@ -140,7 +137,7 @@ def log(run_id: str, as_json: bool) -> None:
         click.echo(f"{event.get('at', '')}  {event.get('type', ''):<14} {neutralise(text)}")
 
 
-@command.command("stop")
+@command.command("stop", epilog=examples("pi-fabric agents stop AGENT_ID"))
 @click.argument("run_id", metavar="ID")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def stop(run_id: str, as_json: bool) -> None:

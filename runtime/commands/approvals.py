@@ -8,14 +8,15 @@ import msgspec
 
 from host_bridge.approval_rules import RuleStore, StoredRule
 from host_bridge.errors import RuleFileError
+from runtime.help_examples import examples
 
 
-@click.group("approvals")
+@click.group("approvals", epilog=examples("pi-fabric approvals list", "pi-fabric approvals revoke 'mcp.git.*'"))
 def command() -> None:
     """List and revoke the approval rules that were kept by answering `always`."""
 
 
-@command.command("list")
+@command.command("list", epilog=examples("pi-fabric approvals list", "pi-fabric approvals list --json"))
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def list_rules(as_json: bool) -> None:
     """Show every stored rule."""
@@ -31,7 +32,9 @@ def list_rules(as_json: bool) -> None:
         click.echo(f"{rule.ref:<{width}}  {rule.action}  risk {rule.risk}  since {rule.added_at or 'unknown'}")
 
 
-@command.command("revoke")
+@command.command(
+    "revoke", epilog=examples("pi-fabric approvals revoke pi.write 'mcp.git.*'", "pi-fabric approvals revoke --all")
+)
 @click.argument("refs", metavar="REF...", nargs=-1)
 @click.option("--all", "everything", is_flag=True, help="Revoke every stored rule.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")

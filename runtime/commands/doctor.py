@@ -9,11 +9,12 @@ import trio
 
 from host_bridge.confinement_plan import ISOLATION_SETTING, MODES, STRICT_MODE, ConfinementPlan
 from host_bridge.isolation_probe import IsolationReport, missing_names, probe
+from runtime.help_examples import examples
 
 EXIT_ISOLATION_UNAVAILABLE: Final = 3
 
 
-@click.command()
+@click.command(epilog=examples("pi-fabric doctor", "pi-fabric doctor --json"))
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.option(
     "--mode",

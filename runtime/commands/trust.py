@@ -9,10 +9,16 @@ import click
 import msgspec
 
 from runtime.config import CONFIG_FILE, PROJECT_FOLDER
+from runtime.help_examples import examples
 from runtime.trust import TrustFileError, TrustStore, agent_dir
 
 
-@click.command("trust")
+@click.command(
+    "trust",
+    epilog=examples(
+        "pi-fabric trust", "pi-fabric trust ~/work", "pi-fabric trust --revoke", "pi-fabric trust --list"
+    ),
+)
 @click.argument("directory", required=False, type=click.Path(path_type=Path), metavar="[DIR]")
 @click.option("--revoke", is_flag=True, help="Take the trust back.")
 @click.option("--list", "list_all", is_flag=True, help="Show every trusted project.")
