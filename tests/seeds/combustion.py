@@ -84,6 +84,7 @@ _PLAIN: dict[str, Row] = {
         [
             SCORE + "test_the_shown_score_is_rounded_half_up_in_doubles",
             SCORE + "test_sources_rank_by_the_unrounded_score_then_by_name",
+            SCORE + "test_sources_rank_by_the_effective_score_not_by_the_raw_one",
         ],
     ),
     "score:one-surface-mass": row("scoring.py:best_phrase", SCORE + "test_a_pair_split_over_two_tools_is_scatter"),
@@ -345,7 +346,9 @@ _PLAIN: dict[str, Row] = {
         "smoke.py:Smoke.fired", HEAT + "test_three_sources_cross_two_are_named_and_burn_the_third_keeps_its_heat"
     ),
     "smoke:either-uses": row(
-        "smoke.py:Smoke.tool_used", HEAT + "test_a_hint_stays_open_for_its_own_and_the_following_turn_end"
+        "smoke.py:Smoke.tool_used",
+        HEAT + "test_a_hint_stays_open_for_its_own_and_the_following_turn_end",
+        SERVICE + "test_a_call_burns_its_namespace_and_marks_the_hint_as_used",
     ),
     "smoke:window": row(
         "smoke.py:Smoke.turn_ended", HEAT + "test_a_hint_stays_open_for_its_own_and_the_following_turn_end"

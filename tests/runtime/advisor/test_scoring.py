@@ -234,6 +234,16 @@ def test_the_shown_score_is_rounded_half_up_in_doubles(score, shown):
     assert rounded_score(score) == shown
 
 
+def test_sources_rank_by_the_effective_score_not_by_the_raw_one():
+    made = machine(
+        tool(X, "one", "Anvil bellows."),
+        *[tool(X, f"more{word}", word) for word in ("coal", "tongs", "hammer", "quench")],
+        tool(Y, "one", "Render movie clips."),
+    )
+    hint = made.prompt("anvil bellows render movie clips coal tongs hammer quench", SETTINGS)
+    assert [(match.namespace, match.score) for match in hint.matches] == [(Y, 3), (X, 2)]
+
+
 def test_sources_rank_by_the_unrounded_score_then_by_name():
     made = machine(
         tool("extension:b", "w", "Weave harbour cloth."),
