@@ -8,19 +8,19 @@ import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import trio
 
 from child_agents.supervisor import Watcher
-from guest_api.levels import Level
+from guest_api.levels import LEVELS, Level, is_level
 from host_bridge.admission import Admission
 from host_bridge.approval_prompt import Answer, ApprovalRequest, Approver, Classifier
 from host_bridge.approval_rules import RuleStore
 from host_bridge.approvals import ApprovalPolicy, Rule
 from host_bridge.arguments import SchemaValidator
 from host_bridge.confinement_plan import ConfinementPlan
-from host_bridge.descriptor import Action, Risk
+from host_bridge.descriptor import RISKS, Action, Risk
 from host_bridge.limits import RunLimits
 from host_bridge.registry import Registry
 from host_bridge.zygote_client import GuestPool, open_guest_pool
@@ -182,10 +182,15 @@ async def open_host(
 
     What the body raises comes out as itself, in no exception group.
     Raises: ConfigError, UnknownModelError, TranscriptError (owned, no session, no such entry).
+        TypeError, ValueError: an action, level or risk that is none.
     """
     settings = config if isinstance(config, Config) else parse_config(config) if config else embedded_defaults()
     folder = Path.cwd() if cwd is None else Path(cwd)
     as_child = child or ChildHost(None)
+    given = _checked_actions(actions)
+    allow, deny = _checked_risks("allow", allow), _checked_risks("deny", deny)
+    if level is not None and not is_level(level):
+        raise ValueError(f"level: got {level!r}, wanted one of {', '.join(LEVELS)}")
     raised: BaseException | None = None
     try:
         async with AsyncExitStack() as stack:
@@ -195,7 +200,6 @@ async def open_host(
                 store.navigate(at)
             live = _session(store, settings, model=model, warn=warn)
             registry = Registry(may_use=as_child.may_use)
-            given = list(actions)
             registry.replace_source(EMBEDDER_SOURCE, [one for one in given if isinstance(one, Action)])
             if live.thinking is not None and not (managed or settings.managed):
                 registry.replace_source("thinking", thinking_actions(live.thinking))
@@ -277,6 +281,23 @@ async def open_host(
         if raised is not None and _only(group) is raised:
             raise raised from raised.__cause__
         raise
+
+
+def _checked_actions(actions: Iterable[Action | ToolFunction]) -> list[Action | ToolFunction]:
+    """The actions; a plain function is none, and dropping it in silence would look like an unknown action later."""
+    given: list[Any] = list(actions)
+    for one in given:
+        if not isinstance(one, Action | ToolFunction):
+            raise TypeError(f"actions: got {one!r}, wanted a function under @action(ref=…, risk=…) or @tool(risk=…)")
+    return given
+
+
+def _checked_risks(name: str, risks: Iterable[Risk]) -> tuple[Risk, ...]:
+    given = (risks,) if isinstance(risks, str) else tuple(risks)
+    for risk in given:
+        if risk not in RISKS:
+            raise ValueError(f"{name}: got {risk!r}, wanted some of {', '.join(RISKS)}")
+    return cast("tuple[Risk, ...]", given)
 
 
 def run_limits(config: Config) -> RunLimits:
