@@ -77,7 +77,10 @@ _PLAIN: dict[str, Row] = {
         "scoring.py:best_phrase", SCORE + "test_the_strongest_certified_surface_sets_the_score"
     ),
     "score:effective": row(
-        "lanes.py:judge", SCORE + "test_the_effective_score_is_the_surface_even_below_the_capped_raw_score"
+        "lanes.py:judge",
+        SCORE + "test_the_effective_score_is_the_surface_even_below_the_capped_raw_score",
+        SCORE + "test_the_strongest_certified_surface_sets_the_score",
+        SCORE + "test_scatter_feeds_the_raw_score_up_to_one_quantum",
     ),
     "score:effective-controls": Row(
         [A + "rendering.py:rounded_score", A + "advisor.py:_rank"],
@@ -133,7 +136,9 @@ _PLAIN: dict[str, Row] = {
         "fingerprint.py:brand_tokens", SCORE + "test_a_label_token_of_three_letters_is_a_brand_and_one_of_two_is_not"
     ),
     "gate:script-exception": row(
-        "lanes.py:_lone_word", SCORE + "test_a_brand_fires_at_the_boundary_of_every_named_script"
+        "lanes.py:_lone_word",
+        SCORE + "test_a_brand_fires_at_the_boundary_of_every_named_script",
+        TABLE + "test_the_cell_comes_out_as_the_table_says",
     ),
     # phrases
     "phrase:distance": row("scoring.py:holds_phrase", SCORE + "test_distance_four_is_a_phrase_and_five_is_scatter"),
