@@ -66,9 +66,15 @@ async def main(folder: str, owner: str, kind: str) -> None:
                 boss.launch(resolved(COMPUTING, runner="program", who=who), detached=True)
             else:
                 boss.launch(resolved(RESISTING, who=who), detached=True)
-        await ready.wait()
-        print("up", flush=True)
-        await trio.lowlevel.wait_readable(0)
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(announce, ready)
+            await trio.lowlevel.wait_readable(0)
+            nursery.cancel_scope.cancel()
+
+
+async def announce(ready: trio.Event) -> None:
+    await ready.wait()
+    print("up", flush=True)
 
 
 if __name__ == "__main__":

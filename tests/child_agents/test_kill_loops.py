@@ -41,7 +41,8 @@ class Hosted:
         """Processes that carry the marker, and whatever shares a session with one that ever did (guests carry nothing)."""
         found = set(kernel.marked_processes(self.marker))
         sessions = {pid: session_of(pid) for pid in all_pids()}
-        self.sessions |= {sessions[pid] for pid in found if sessions.get(pid)}
+        # A guardian that has only just started is still in our own session.
+        self.sessions |= {sessions[pid] for pid in found if sessions.get(pid)} - {os.getsid(0)}
         return sorted(found | {pid for pid, session in sessions.items() if session in self.sessions})
 
     def by_role(self) -> dict[str, list[int]]:
