@@ -8,8 +8,10 @@ from typing import Any, Final, ParamSpec
 
 import click
 
+from runtime.thinking.entry import encode
+from runtime.thinking.replay import replay
 from runtime.transcript import strict_json
-from runtime.transcript.entries import CAPABILITY_ENTRY, RUN_ENTRY, THINKING_ENTRY, Entry
+from runtime.transcript.entries import CAPABILITY_ENTRY, RUN_ENTRY, Entry
 from runtime.transcript.errors import TranscriptError
 from runtime.transcript.folder import list_sessions, session_dir_for
 from runtime.transcript.migrate import write_migrated
@@ -35,6 +37,8 @@ def _refusals(function: Callable[P, None]) -> Callable[P, None]:
             function(*args, **kwargs)
         except TranscriptError as error:
             _stop(str(error))
+        except BrokenPipeError:
+            raise  # `| head` has seen enough: click ends quietly
         except OSError as error:
             _stop(f"{error.filename}: {error.strerror}" if error.filename else str(error))
 
@@ -225,8 +229,7 @@ def migrate_command(file: Path, new_file: Path | None, as_json: bool) -> None:
 
 def _shown(store: TranscriptStore) -> dict[str, Any]:
     branch = store.branch()
-    override = store.latest_custom(THINKING_ENTRY)
-    data = override.data if override is not None else None
+    thinking = replay(branch)
     hints: list[dict[str, Any]] = []
     runs: list[dict[str, Any]] = []
     level = model = None
@@ -248,7 +251,8 @@ def _shown(store: TranscriptStore) -> dict[str, Any]:
         "labels": store.labels,
         "level": level,
         "model": model,
-        "override": data.get("override") if isinstance(data, dict) else None,
+        "override": encode(thinking.state.override)["override"] if thinking.state else None,
+        "overrideMalformed": thinking.malformed,
         "hints": hints,
         "runs": runs,
         "missingResults": missing_results(branch),

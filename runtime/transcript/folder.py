@@ -173,7 +173,7 @@ def _by_age(folder: Path) -> list[Path]:
 def _header_of(path: Path) -> Header | None:
     try:
         source = FileSource(path)
-    except OSError:
+    except (NotASessionError, OSError):
         return None
     try:
         return read_header(source, path)

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from runtime.thinking.entry import MalformedEntryError, decode
 from runtime.transcript.entries import CAPABILITY_ENTRY, RUN_ENTRY, THINKING_ENTRY, Entry
 from runtime.transcript.store import TranscriptStore
 from runtime.transcript.tree import ROOT
@@ -81,19 +82,20 @@ def details(entry: Entry) -> list[str]:
 
 def describe_override(data: object) -> str:
     """A thinking override, or its end, as its entry says it."""
-    override = data.get("override", "malformed") if isinstance(data, dict) else "malformed"
+    try:
+        override = decode(data)
+    except MalformedEntryError as error:
+        return f"override entry, malformed; ends the override: {error}"
     if override is None:
         return "override ends"
-    if not isinstance(override, dict):
-        return "override entry, malformed"
-    words = [f"override {override.get('level')}", f"scope {override.get('scope')}"]
-    if "remainingTurns" in override:
-        words.append(f"{override['remainingTurns']} turns left")
-    if "requested" in override:
-        words.append(f"requested {override['requested']}")
-    words.append(f"baseline {override.get('baseline') or 'unset'}")
-    if isinstance(override.get("reason"), str):
-        words.append(f"reason {override['reason']!r}")
+    words = [f"override {override.level}", f"scope {override.scope}"]
+    if override.remaining_turns is not None:
+        words.append(f"{override.remaining_turns} turn{'s' * (override.remaining_turns != 1)} left")
+    if override.requested is not None:
+        words.append(f"requested {override.requested}")
+    words.append(f"baseline {override.baseline}")
+    if override.reason is not None:
+        words.append(f"reason {override.reason!r}")
     return ", ".join(words)
 
 

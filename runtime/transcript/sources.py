@@ -2,10 +2,11 @@
 
 import io
 import os
+import stat
 from pathlib import Path
 from typing import BinaryIO, Final, Protocol
 
-from runtime.transcript.errors import ChangedOnDiskError
+from runtime.transcript.errors import ChangedOnDiskError, NotASessionError
 
 _BUFFER_BYTES: Final = 64 * 1024
 """Read at a time: stays in the processor's cache until it is split into lines."""
@@ -28,12 +29,19 @@ class LineSource(Protocol):
 
 
 class FileSource:
-    """A descriptor of its own for reading; `pread` shares no position, so any number of readers may use it."""
+    """A descriptor of its own for reading; `pread` shares no position, so any number of readers may use it.
+
+    Raises: NotASessionError: a folder, a FIFO, a device: nothing that a session could be in. OSError.
+    """
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._fd = -1  # `__del__` runs even where the next line fails
-        self._fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        # Without O_NONBLOCK the opening of a FIFO waits for a writer, for ever if need be.
+        self._fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+        mode = os.fstat(self._fd).st_mode
+        if not stat.S_ISREG(mode):
+            raise NotASessionError(path, "a folder is no session" if stat.S_ISDIR(mode) else "no regular file")
 
     def read(self, offset: int, length: int) -> bytes:
         """Exactly these bytes of the file."""

@@ -15,7 +15,6 @@ from runtime.transcript import copies, migrate
 from runtime.transcript.damage import Finding
 from runtime.transcript.entries import Entry
 from runtime.transcript.errors import (
-    NotASessionError,
     ReadOnlyTranscriptError,
     TranscriptError,
     UnknownEntryError,
@@ -550,11 +549,7 @@ def _open_for_writing(path: Path, durability: Durability) -> LineFile:
 
 
 def _open_source(path: Path) -> FileSource:
-    if path.is_dir():
-        raise NotASessionError(path, "a folder is no session")
     try:
-        if path.exists() and not path.is_file():
-            raise NotASessionError(path, "no regular file")
         return FileSource(path)
     except PermissionError as error:
         raise TranscriptError(path, "not readable for this user") from error

@@ -1,15 +1,20 @@
 """`pi-fabric sessions`: exit statuses, JSON shapes, and a tree a person can read."""
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
 from runtime.command_group import cli
+from runtime.transcript.folder import newest_session
 from runtime.transcript.store import TranscriptStore
 from tests.runtime.transcript.lines import HEADER, line, session
 
+ROOT = Path(__file__).parents[3]
 GOLDEN = Path(__file__).parents[2] / "data" / "pi-sessions"
 
 
@@ -130,3 +135,46 @@ def test_migrate_writes_beside_the_old_file_and_replaces_nothing(tmp_path):
 @pytest.mark.parametrize("command", ["list", "show", "tree", "check", "migrate"])
 def test_each_help_page_has_an_example(command):
     assert f"pi-fabric sessions {command}" in run(command, "--help").stdout
+
+
+def test_a_fifo_is_refused_and_never_waited_for(tmp_path):
+    fifo = tmp_path / "x.jsonl"
+    os.mkfifo(fifo)
+    good = session(tmp_path / "good.jsonl", line("a"))
+    for command in ("check", "show", "tree", "migrate"):
+        done = run(command, fifo)
+        assert (done.exit_code, "no regular file" in done.stderr) == (2, True)
+        assert run(command, tmp_path).exit_code == 2
+    assert "x.jsonl  damaged: no regular file" in run("list", tmp_path).stdout
+    assert newest_session(tmp_path) == good
+
+
+def test_show_gives_the_override_in_force_and_never_a_malformed_or_ended_one(tmp_path):
+    override = {"level": "high", "baseline": "low", "scope": "turns", "setAt": 1, "remainingTurns": 1}
+    path = tmp_path / "s.jsonl"
+    with TranscriptStore.create(path) as store:
+        first = store.append_custom("pi-fabric-thinking", {"version": 1, "override": override})
+        store.append_custom("pi-fabric-thinking", {"version": 1, "override": {"level": "ultra"}})
+        store.navigate(first.id)
+        store.append_custom("other")
+        assert json.loads(run("show", path, "--json").stdout)["override"] == override
+        store.append_thinking_level_change("minimal")
+    shown = json.loads(run("show", path, "--json").stdout)
+    assert (shown["override"], shown["overrideMalformed"]) == (None, None)
+    with TranscriptStore.open(path) as store:
+        store.append_custom("pi-fabric-thinking", {"version": 1, "override": {"level": "ultra"}})
+    shown = json.loads(run("show", path, "--json").stdout)
+    assert shown["override"] is None
+    assert "ultra" in shown["overrideMalformed"]
+    text = run("tree", path).stdout
+    assert "1 turn left" in text
+    assert text.count("override entry, malformed; ends the override: override.level") == 2
+
+
+def test_a_reader_that_has_seen_enough_ends_the_command_quietly(tmp_path):
+    path = session(tmp_path / "s.jsonl", *(line(f"n{n}", f"n{n - 1}" if n else None) for n in range(20_000)))
+    command = [sys.executable, "-c", "from runtime.cli import main; main()", "sessions", "show", str(path)]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout.readline()
+        process.stdout.close()
+        assert process.stderr.read() == b""
