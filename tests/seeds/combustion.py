@@ -111,7 +111,10 @@ _PLAIN: dict[str, Row] = {
     ),
     "path:two-words-quantum": row("scoring.py:weigh", TEXT + "test_two_path_words_are_one_weak_quantum"),
     "path:extension-list": row(
-        "stopwords.py:FILENAME_ENDINGS", TEXT + "test_every_listed_ending_makes_a_file_name_and_another_does_not"
+        "stopwords.py:FILENAME_ENDINGS",
+        TEXT + "test_every_listed_ending_makes_a_file_name_and_another_does_not",
+        VECTORS,
+        TEXTS,
     ),
     "path:brand-domain": row(
         "paths.py:path_only_terms", TEXT + "test_a_brand_domain_and_a_word_in_free_prose_weigh_in_full"
@@ -142,11 +145,17 @@ _PLAIN: dict[str, Row] = {
     ),
     # phrases
     "phrase:distance": row("scoring.py:holds_phrase", SCORE + "test_distance_four_is_a_phrase_and_five_is_scatter"),
-    "phrase:single-surface": row("scoring.py:best_phrase", SCORE + "test_a_pair_split_over_two_tools_is_scatter"),
+    "phrase:single-surface": row(
+        "scoring.py:best_phrase",
+        SCORE + "test_a_pair_split_over_two_tools_is_scatter",
+        SCORE + "test_a_word_on_several_tools_counts_on_each_of_them",
+    ),
     "phrase:surface-score": row(
         "scoring.py:surface_scores",
         SCORE + "test_each_tool_reads_a_word_for_itself",
         SCORE + "test_of_equal_surfaces_the_first_in_the_catalog_counts",
+        SCORE + "test_a_word_on_several_tools_counts_on_each_of_them",
+        SCORE + "test_a_pair_whose_tool_stays_below_the_threshold_is_scatter",
     ),
     "phrase:scatter": row("lanes.py:judge", SCORE + "test_distance_four_is_a_phrase_and_five_is_scatter"),
     "phrase:scatter-min": row("lanes.py:judge", SCORE + "test_scatter_feeds_the_raw_score_up_to_one_quantum"),
@@ -305,7 +314,11 @@ _PLAIN: dict[str, Row] = {
         "service.py:AdvisorService.prompt_submitted",
         SERVICE + "test_a_hint_is_a_custom_message_with_content_details_and_display",
     ),
-    "store:content-words": row("replay.py:message_text", REPLAY + "test_content_may_be_blocks_of_text"),
+    "store:content-words": row(
+        "replay.py:message_text",
+        REPLAY + "test_content_may_be_blocks_of_text",
+        REPLAY + "test_a_hint_spends_one_unit_burns_what_it_names_and_echoes_its_words",
+    ),
     "store:spends-one": row(
         "replay.py:replay",
         REPLAY + "test_a_hint_spends_one_unit_burns_what_it_names_and_echoes_its_words",

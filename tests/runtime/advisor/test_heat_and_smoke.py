@@ -264,9 +264,13 @@ def test_one_hint_if_the_setting_says_so():
 
 def test_a_fired_namespace_stays_silent_for_twenty_turns():
     made = machine()
-    assert made.prompt("check the status of my fal job", SETTINGS) is not None
+    other_words = "recommend model based on asset someone hopes create"
+    assert machine().prompt(other_words, SETTINGS).namespaces == ("mcp:fal-ai",)
+    said = made.prompt("check the status of my fal job", SETTINGS)
+    assert said is not None
+    assert not set(other_words.split()) & made.state.echoes  # what follows is not silenced by the echo of the hint
     for _ in range(20):
-        assert made.prompt("check the status of my fal job", AdvisorySettings(max_per_session=50)) is None
+        assert made.prompt(other_words, AdvisorySettings(max_per_session=50)) is None
 
 
 def test_organic_burns_cost_no_hint():

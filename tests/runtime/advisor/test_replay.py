@@ -156,6 +156,11 @@ def test_after_a_reload_the_echoes_of_the_branch_stay_silent():
     heat = dict(made.state.heat)
     assert made.prompt(said.content, SETTINGS) is None
     assert made.state.heat == {name: value / 2 for name, value in heat.items()}
+    reloaded = machine()
+    assert machine().prompt(said.content, SETTINGS) is not None
+    reloaded.restore([hint(content=said.content)], {}, None)
+    assert reloaded.prompt(said.content, SETTINGS) is None
+    assert not reloaded.state.heat
 
 
 def test_the_same_steps_give_the_same_bytes_under_any_hash_seed():

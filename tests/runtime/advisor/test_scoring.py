@@ -300,6 +300,19 @@ def test_each_tool_reads_a_word_for_itself():
     assert [(one.tool, one.score) for one in surface_scores(weighed, number)] == [(0, 0.5), (1, 1.0)]
 
 
+def test_a_word_on_several_tools_counts_on_each_of_them():
+    explained = why(machine(tool(X, "one", "Anvil."), tool(X, "two", "Anvil bellows.")), "anvil bellows", X)
+    assert (explained.lane, explained.surface, explained.effective_score) == ("strong", "two", 2.0)
+
+
+def test_a_pair_whose_tool_stays_below_the_threshold_is_scatter():
+    shared = [tool(f"mcp:{n}", f"t{word}", word) for n in range(2) for word in ("anvil", "bellows")]
+    explained = why(
+        machine(tool(X, "one", "Anvil bellows."), tool(X, "two", "Coal."), *shared), "anvil bellows coal", X
+    )
+    assert (explained.lane, explained.surface, explained.effective_score) == ("scatter", None, 1.0)
+
+
 def test_a_state_without_a_catalog_or_words_moves_no_turn():
     made = machine()
     for text in ("", "the of and", "кран", "12 x"):

@@ -104,6 +104,7 @@ def test_other_tags_open_nothing(text):
     [
         ("see docs/heat-diffusion.md now", {"docs", "heat", "diffusion", "md"}),
         ("open worker.ts", {"worker", "ts"}),
+        ("open worker.ts, then docs/guide and lib.rs", {"worker", "ts", "docs", "guide", "lib", "rs"}),
         ("open worker.xyz", set()),
         ("ask fal.ai", set()),
         ("harbour in src/harbour.ts", {"src", "ts"}),
