@@ -9,7 +9,7 @@ import os
 import socket
 import time
 from collections.abc import Callable
-from typing import Final, Protocol
+from typing import Final, NoReturn, Protocol
 
 from guest_api import wire
 
@@ -48,6 +48,9 @@ class Channel:
         self._scratch = bytearray(receive_bytes)
         self.flush_count = 0
         self._awake_credit = _MOST_CREDIT / 2 if isinstance(stream, socket.socket) else -math.inf
+
+    def __reduce_ex__(self, protocol: object) -> NoReturn:
+        raise TypeError("the bridge cannot be copied")
 
     def queue(self, encoded: bytes) -> None:
         """Send this frame with the next flush."""

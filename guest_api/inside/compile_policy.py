@@ -454,6 +454,8 @@ class ProgramPolicy(RestrictingNodeTransformer):
         if node.value is not None:
             changed.append(ast.Assign([target], self.visit(node.value)))
         if self._scopes[-1] == "class" and isinstance(target, ast.Name):
+            # A dataclass reads its fields by name, and a class pattern by position, from any registered type.
+            self.check_attribute(node, target.id)
             changed.append(_annotation_mark(target.id, marker))
         elif node.value is None and isinstance(target, ast.Name):
             # Keeps the name local, as Python does; in a function the annotation is not evaluated.

@@ -40,39 +40,41 @@ def template_problem(template: str) -> str | None:
 
 def format_call(owner: Any, /, *arguments: Any, **keywords: Any) -> Any:
     """What `owner.format(...)` answers."""
-    template, arguments = _template_of(owner, "format", arguments)
+    template, found, arguments = _template_of(owner, "format", arguments)
     if template is None:
-        return owner.format(*arguments, **keywords)
+        return found(*arguments, **keywords)
     return _render(template, arguments, keywords)
 
 
 def format_map_call(owner: Any, /, *arguments: Any) -> Any:
     """What `owner.format_map(values)` answers."""
-    template, arguments = _template_of(owner, "format_map", arguments)
+    template, found, arguments = _template_of(owner, "format_map", arguments)
     if template is None:
-        return owner.format_map(*arguments)
+        return found(*arguments)
     if len(arguments) != 1:
         raise TypeError(f"format_map() takes exactly one argument ({len(arguments)} given)")
     return _render(template, (), arguments[0])
 
 
-def _template_of(owner: Any, method: str, arguments: tuple[Any, ...]) -> tuple[str | None, tuple[Any, ...]]:
-    """The template when this is str's own method, however it was reached; None when it is the program's own."""
+def _template_of(owner: Any, method: str, arguments: tuple[Any, ...]) -> tuple[str | None, Any, tuple[Any, ...]]:
+    """The template when this is str's own method, however it was reached; else None and the method that was looked at:
+    a second look could find another one.
+    """
     if type(owner) is str:
-        return owner, arguments
+        return owner, None, arguments
     found = owner.format if method == "format" else owner.format_map
     if isinstance(found, BuiltinMethodType):
         bound = found.__self__
         if isinstance(bound, str):
-            return str.__str__(bound), arguments
+            return str.__str__(bound), None, arguments
     if found is _STR_FORMAT or found is _STR_FORMAT_MAP:
         if not arguments or not isinstance(arguments[0], str):
             raise TypeError(f"str.{method} needs a string first")
-        return str.__str__(arguments[0]), arguments[1:]
+        return str.__str__(arguments[0]), None, arguments[1:]
     function = found.__func__ if isinstance(found, MethodType) else found
     if isinstance(function, FunctionType) and function.__code__.co_filename != _PROGRAM_FILENAME:
         raise TypeError(f"{type(owner).__name__}.{method} is not offered; use an f-string")
-    return None, arguments
+    return None, found, arguments
 
 
 def _render(template: str, arguments: tuple[Any, ...], keywords: Mapping[str, Any]) -> str:

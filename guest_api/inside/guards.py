@@ -19,6 +19,7 @@ from guest_api import errors, proxies
 from guest_api.inside import formatting
 from guest_api.inside.compile_policy import FORMAT_CALL, FORMAT_MAP_CALL, GETATTR_CALL, HASATTR_CALL, TYPE_CALL
 from guest_api.inside.modules import classes
+from guest_api.inside.modules.namespace import FrozenNamespace
 from guest_api.inside.modules.table import MODULES, import_module
 from guest_api.inside.scheduler import DeadlockError
 
@@ -39,9 +40,13 @@ def _type_of(value: Any) -> type:
     kind = type(value)
     if issubclass(kind, type):
         raise TypeError("type(x) of a class is not offered: compare classes with `is` or issubclass")
+    if kind in _NOT_TO_BE_MADE:
+        raise TypeError(f"type(x) of {value!r} is not offered")
     return kind
 
 
+_NOT_TO_BE_MADE: Final = frozenset({FrozenNamespace, proxies.HostNamespace})
+"""Their objects may have attributes of any name, and the interpreter looks some up on an object, not on its class."""
 _ERRORS: Final[tuple[type[errors.ActionError], ...]] = (errors.ActionError, *errors.BY_KIND.values())
 _MISSING: Final = object()
 

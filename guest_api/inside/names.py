@@ -46,6 +46,10 @@ _FRAME_NAMES: Final = frozenset(
 _SUSPENDED_PREFIXES: Final = ("gi_", "cr_", "ag_")
 """Attributes of generators, coroutines and async generators: their frames and code."""
 FORMATTERS: Final = frozenset({"format", "format_map"})
+READABLE_SUNDER: Final = frozenset(
+    {"_value_", "_name_", "_missing_", "_generate_next_value_", "_ignore_", "_order_", "_numeric_repr_", "_"}
+)
+"""Of the enums' own names. The others are workings of their metaclass: `_convert_` reads any module by its name."""
 
 _HINTS: Final = {
     "__class__": "use type(x)",
@@ -87,6 +91,8 @@ def attribute_problem(name: str, *, allow_methods: bool = False) -> str | None:
         if name in CLASS_METHODS:
             return f'"{name}" may only be defined in a class or called on super(); {_operator_hint(name)}'
         return _refusal(name)
+    if name.startswith("_") and name.endswith("_") and name not in READABLE_SUNDER:
+        return _refusal(name)
     if name in _REFUSED_PLAIN or name in _FRAME_NAMES or name.startswith(_SUSPENDED_PREFIXES):
         return _refusal(name)
     return None
@@ -106,6 +112,8 @@ def _refusal(name: str) -> str:
     if hint is None:
         if name.startswith(("tb_", "f_", "co_", *_SUSPENDED_PREFIXES)):
             hint = "frames and code objects are not readable"
+        elif name.startswith("_") and name.endswith("_") and not is_dunder(name):
+            hint = "names of the form _x_ belong to the enums"
         elif is_dunder(name):
             hint = "names of the form __x__ belong to the language"
         else:

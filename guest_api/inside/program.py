@@ -112,7 +112,7 @@ class _Run:
             self._finish(value)
 
     def _run_code(self, code: Any) -> Any:
-        space = guards.program_globals(self._start.namespaces, self._start.input, self._output.print)
+        space = guards.program_globals(self._start.namespaces, self._start.input, self._output.function())
         exec(code, space)
         entry = space.pop(ENTRY_NAME)
         coroutine = entry()
@@ -233,6 +233,14 @@ class _Output:
         self._frame_room = frame_limit_bytes - 1024
         self._marked = False
         self._last_write = 0.0
+
+    def function(self) -> Any:
+        """`print` for a program: a plain function, since a bound method would be copied together with its owner."""
+
+        def print(*values: Any, **options: Any) -> None:  # noqa: A001
+            self.print(*values, **options)
+
+        return print
 
     def print(
         self, *values: Any, sep: str | None = " ", end: str | None = "\n", file: Any = None, flush: bool = False

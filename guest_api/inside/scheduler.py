@@ -263,6 +263,9 @@ class Scheduler:
         self.current_task: Task | None = None
         self.main_task: Task | None = None
 
+    def __reduce_ex__(self, protocol: object) -> NoReturn:
+        raise TypeError("the scheduler cannot be copied")
+
     def call(self, ref: str, arguments: dict[str, Any]) -> Pending:
         """Start a host call; its frame goes out when the program next waits.
 

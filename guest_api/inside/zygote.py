@@ -40,6 +40,7 @@ def main(control_fd: int) -> NoReturn:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal's Ctrl-C is the host's to answer
     control = socket.socket(fileno=control_fd)
     channel = _Channel(control)
+    _import_everything()  # while the host is still importing too
     configure = channel.receive()
     if not isinstance(configure, Configure):
         os._exit(0)  # the host went away before it began
@@ -87,13 +88,16 @@ class Layers:
         self.skipped[name] = reason
 
 
-def _stage_one(channel: "_Channel", layers: Layers) -> NoReturn:
+def _import_everything() -> None:
     from guest_api.inside import program
 
-    if layers.wanted("empty_environment"):
-        layers.apply("empty_environment", _require_empty_environment)
     _keep_freed_memory()
     program.preimport()
+
+
+def _stage_one(channel: "_Channel", layers: Layers) -> NoReturn:
+    if layers.wanted("empty_environment"):
+        layers.apply("empty_environment", _require_empty_environment)
     confine.die_with_parent()
     confine.adopt_orphans()
     layers.apply("namespaces", confine.enter_namespaces)

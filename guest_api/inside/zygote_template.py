@@ -15,7 +15,6 @@ from typing import Final
 
 from guest_api.inside import confine, program, zygote
 
-REQUEST: Final = b"zygote"
 DESCRIPTORS: Final = 3
 
 

@@ -15,6 +15,8 @@ import msgspec
 
 MAX_DESCRIPTORS: Final = 16
 RECEIVE_BYTES: Final = 65536
+TEMPLATE_REQUEST: Final = b"zygote"
+"""What a host sends to a warm template, with three descriptors: fork a zygote."""
 
 
 class Configure(msgspec.Struct, frozen=True, tag=True):

@@ -82,6 +82,7 @@ def dataclass(
     def decorate(target: Any) -> Any:
         if not isinstance(target, type):
             raise TypeError(f"dataclass() decorates a class, got {type(target).__name__}")
+        _check_fields(target)
         specs = {name: value for name, value in vars(target).items() if type(value) is FieldSpec}
         for name, spec in specs.items():
             type.__setattr__(target, name, dataclasses.field(**spec.__options__))
@@ -98,6 +99,17 @@ def dataclass(
         )(target)
 
     return decorate if cls is None else decorate(cls)
+
+
+def _check_fields(target: type) -> None:
+    """The policy has read the names of annotated fields; whatever way others come, they obey the same rule.
+
+    `asdict` and class patterns read attributes of these names, from more than instances of this class.
+    """
+    for name in target.__dict__.get("__annotations__", {}):
+        problem = names.attribute_problem(_plain(name))
+        if problem is not None:
+            raise TypeError(f"a field cannot have this name: {problem}")
 
 
 @final

@@ -5,6 +5,7 @@ import copy
 import functools
 import operator
 from collections.abc import Callable
+from types import MethodType
 from typing import Any, Final, NoReturn, final
 
 _KEPT: Final = ("__name__", "__qualname__", "__doc__")
@@ -24,7 +25,7 @@ def wraps(wrapped: Any) -> Callable[[Any], Any]:
 def _take_over(wrapper: Any, wrapped: Any) -> None:
     for name in _KEPT:
         value = getattr(wrapped, name, None)
-        if isinstance(value, str):
+        if isinstance(value, str) and not str.__str__(value).endswith("__"):
             try:
                 setattr(wrapper, name, str.__str__(value))
             except (AttributeError, TypeError):
@@ -137,7 +138,22 @@ CONTEXTLIB: Final[dict[str, Any]] = {
     "suppress": contextlib.suppress,
 }
 
-COPY: Final[dict[str, Any]] = {"Error": copy.Error, "copy": copy.copy, "deepcopy": copy.deepcopy}
+
+def shallow_copy(x: Any) -> Any:
+    """`copy.copy`. A bound method is its own copy: the standard one reads the function's name from its owner, and a
+    program chooses both.
+    """
+    return x if isinstance(x, MethodType) else copy.copy(x)
+
+
+def deep_copy(x: Any, memo: Any = None) -> Any:
+    """`copy.deepcopy`. The memo is a plain dict, or the copying of anything would run through a program's methods."""
+    if memo is not None and type(memo) is not dict:
+        raise TypeError(f"memo is a dict, not {type(memo).__name__}")
+    return copy.deepcopy(x, memo)
+
+
+COPY: Final[dict[str, Any]] = {"Error": copy.Error, "copy": shallow_copy, "deepcopy": deep_copy}
 
 OPERATOR: Final[dict[str, Any]] = {
     name: getattr(operator, name)

@@ -1,0 +1,1 @@
+return "x".encode("mbcs_guest_made")

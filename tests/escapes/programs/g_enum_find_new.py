@@ -1,0 +1,3 @@
+from enum import Enum
+
+return str(Enum._find_new_({}, int, Enum))

@@ -1,0 +1,2 @@
+future = asyncio.Future()
+return future.__waiters__

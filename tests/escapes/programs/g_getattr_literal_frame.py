@@ -1,0 +1,4 @@
+def steps():
+    yield 1
+
+return str(getattr(steps(), "gi_frame"))

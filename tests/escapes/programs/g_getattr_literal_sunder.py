@@ -1,0 +1,2 @@
+import re
+return str(getattr(re.RegexFlag, "_convert_"))

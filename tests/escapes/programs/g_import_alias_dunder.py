@@ -1,0 +1,2 @@
+import json as __builtins__
+return str(__builtins__)

@@ -1,0 +1,7 @@
+class Base:
+    pass
+
+class Child(Base, token=print):
+    pass
+
+return 1

@@ -1,0 +1,1 @@
+return (lambda found=().__class__.__base__.__subclasses__(): found)()

@@ -1,0 +1,2 @@
+loop = asyncio.get_event_loop()
+return str(loop._selector)

@@ -1,0 +1,1 @@
+return list(map(hasattr, [()], ["__class__"]))

