@@ -6,7 +6,7 @@ died. All children of the host live below this process: it is a child subreaper,
 it. Where the kernel allows it, they live in a pid namespace whose init is the inner half of this file; then the kernel
 itself ends them with it.
 Invariant: this file loads nothing but the standard library and `kernel`; it must not be able to fail.
-Attacked by `tests/child_agents/test_guardian.py` and the kill loops.
+Attacked by `tests/child_agents/test_kill_loops.py`.
 """
 
 import contextlib
