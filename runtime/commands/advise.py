@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final, NoReturn, TypeVar
 
@@ -10,9 +10,11 @@ import click
 
 from host_bridge.neutral_text import neutralise
 from runtime.advisor.advisor import AdvisorState
-from runtime.advisor.explain import explain, render_text
-from runtime.advisor.fingerprint import CatalogTool, Fingerprint
+from runtime.advisor.explain import explain
+from runtime.advisor.explain_text import render_text
+from runtime.advisor.fingerprint import Fingerprint
 from runtime.advisor.history import Turn, walk, walk_prompts
+from runtime.advisor.recorded import load_catalog, refs_of, session_branch, tools_by_name
 from runtime.advisor.replay import replay
 from runtime.advisor.service import EXEC_TOOL
 from runtime.advisor.settings import MODES, AdvisorySettings, checked_settings, settings_from
@@ -191,32 +193,6 @@ def plot_command(
     click.echo(f"{output}: {len(turns)} turns, {fired} {'hint' if fired == 1 else 'hints'}")
 
 
-def load_catalog(path: Path) -> Fingerprint:
-    """The index over a catalog file.
-
-    Raises:
-        ValueError: the file holds no list of tools; the message names the place.
-    """
-    try:
-        items = json.loads(path.read_text(encoding="utf-8-sig"))
-    except (ValueError, RecursionError) as error:
-        raise ValueError(f"{path}: no JSON: {error}") from None
-    if not isinstance(items, list):
-        raise ValueError(f"{path}: a catalog is a list of {{namespace, name, description}}")  # noqa: TRY004
-    index = Fingerprint()
-    index.set_slice(str(path), [_tool(path, number, item) for number, item in enumerate(items)])
-    return index
-
-
-def _tool(path: Path, number: int, item: Any) -> CatalogTool:
-    if not isinstance(item, dict):
-        raise ValueError(f"{path}: $[{number}] is no object")  # noqa: TRY004
-    values = [item.get(key) for key in ("name", "description", "namespace")]
-    if not isinstance(values[0], str) or not all(value is None or isinstance(value, str) for value in values):
-        raise ValueError(f"{path}: $[{number}] needs a name, and text or null as description and namespace")
-    return CatalogTool(values[0], values[1] or "", values[2])
-
-
 def effective_settings(overrides: dict[str, Any]) -> AdvisorySettings:
     """The configuration's `capture.advisory` here, with what the command line says instead.
 
@@ -241,59 +217,23 @@ def _prompt_text(prompt: str | None) -> str:
     return prompt
 
 
-def _branch(session_file: Path) -> list[Any]:
-    """The active branch of a session file as plain JSON, root first.
-
-    Raises:
-        ValueError: the file is no session.
-    """
-    from runtime.transcript.errors import TranscriptError
-    from runtime.transcript.store import TranscriptStore
-
-    try:
-        with TranscriptStore.open(session_file, read_only=True) as store:
-            return [entry.fields for entry in store.branch()]
-    except TranscriptError as error:
-        raise ValueError(str(error)) from None
-
-
-def _tools_by_name(index: Fingerprint) -> Callable[[str], Sequence[str] | None]:
-    """The namespaces of every tool name in the catalog."""
-    tools: dict[str, dict[str, None]] = {}
-    for source in index.sources():
-        for surface in source.surfaces:
-            tools.setdefault(surface.name, {})[source.namespace] = None
-    return lambda name: tuple(tools[name]) if name in tools else None
-
-
-def _refs(index: Fingerprint) -> Callable[[str], str | None]:
-    """The namespace of every ref in the catalog, else by its shape."""
-    refs = {surface.ref: source.namespace for source in index.sources() for surface in source.surfaces}
-
-    def namespace_of_ref(ref: str) -> str | None:
-        first, _, rest = ref.partition(".")
-        return refs.get(ref) or (f"mcp:{rest.partition('.')[0]}" if first == "mcp" and "." in rest else None)
-
-    return namespace_of_ref
-
-
 def _durable(session_file: Path, index: Fingerprint) -> AdvisorState:
     return replay(
-        _branch(session_file),
-        namespaces_of_tool=_tools_by_name(index),
+        session_branch(session_file),
+        namespaces_of_tool=tools_by_name(index),
         exec_tool=EXEC_TOOL,
-        namespace_of_ref=_refs(index),
+        namespace_of_ref=refs_of(index),
     )
 
 
 def _walked(session_file: Path, index: Fingerprint, settings: AdvisorySettings) -> tuple[list[Turn], AdvisorState]:
     return walk(
-        _branch(session_file),
+        session_branch(session_file),
         index,
         settings,
-        namespaces_of_tool=_tools_by_name(index),
+        namespaces_of_tool=tools_by_name(index),
         exec_tool=EXEC_TOOL,
-        namespace_of_ref=_refs(index),
+        namespace_of_ref=refs_of(index),
     )
 
 

@@ -229,6 +229,8 @@ def test_a_late_call_burns_organically_and_keeps_the_smoke():
 def test_strong_evidence_fires_at_every_smoke_level():
     for streak in range(5):
         assert fire_turn(machine(smoke=streak), "check the status of my fal job") == "t1, strong"
+        barely = machine(tool("mcp:x", "one", "Anvil bellows."), smoke=streak)  # 2: warm, but not above the fire point
+        assert fire_turn(barely, "anvil bellows") == "t1, strong"
 
 
 def test_three_sources_cross_two_are_named_and_burn_the_third_keeps_its_heat():
