@@ -3,7 +3,7 @@
 import json
 import sys
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import click
 
@@ -53,10 +53,25 @@ def replay(files: tuple[Path, ...]) -> None:
 
 
 def describe(difference: Difference) -> str:
-    """One difference on three lines."""
+    """One difference on three lines: the first place where the two outcomes part."""
     kind = "accepted" if difference.accepted else "mismatch"
+    place, expected, actual = _first_place("", difference.expected, difference.actual)
     return (
-        f"{kind}: {difference.scenario} (group {difference.group}), step {difference.step}\n"
-        f"  expected: {json.dumps(difference.expected)}\n"
-        f"  actual:   {json.dumps(difference.actual)}"
+        f"{kind}: {difference.scenario} (group {difference.group}), step {difference.step}"
+        f"{f', at {place}' if place else ''}\n"
+        f"  expected: {json.dumps(expected)}\n"
+        f"  actual:   {json.dumps(actual)}"
     )
+
+
+def _first_place(place: str, expected: Any, actual: Any) -> tuple[str, Any, Any]:
+    """The innermost values that differ, and where they stand; the whole outcomes if they have nothing in common."""
+    if isinstance(expected, dict) and isinstance(actual, dict) and expected.keys() == actual.keys():
+        for key, value in expected.items():
+            if value != actual[key]:
+                return _first_place(f"{place}.{key}" if place else key, value, actual[key])
+    if isinstance(expected, list) and isinstance(actual, list) and len(expected) == len(actual):
+        for index, value in enumerate(expected):
+            if value != actual[index]:
+                return _first_place(f"{place}[{index}]", value, actual[index])
+    return place, expected, actual

@@ -1,5 +1,7 @@
 """Every recorded scenario and text vector comes out exactly as recorded."""
 
+import copy
+import json
 from collections import Counter
 
 import pytest
@@ -96,3 +98,13 @@ def test_the_command_refuses_what_only_calls_itself_gzip(tmp_path):
         (tmp_path / "x.jsonl.gz").write_bytes(content)
         result = CliRunner().invoke(command, ["replay", str(tmp_path / "x.jsonl.gz")])
         assert (result.exit_code, result.exception.__class__) == (2, SystemExit)
+
+
+def test_a_mismatch_names_the_place_where_the_outcomes_part(tmp_path):
+    wrong = copy.deepcopy(scenarios()[0])
+    step = next(number for number, one in enumerate(wrong["steps"]) if one.get("expect"))
+    wrong["steps"][step]["expect"]["matches"][0]["score"] = 77
+    (tmp_path / "wrong.jsonl").write_text(json.dumps(wrong))
+    result = CliRunner().invoke(command, ["replay", str(tmp_path / "wrong.jsonl")])
+    assert result.exit_code == 1
+    assert f"step {step}, at matches[0].score\n  expected: 77\n  actual:   4\n" in result.output
