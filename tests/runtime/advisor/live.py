@@ -2,7 +2,7 @@
 
 import gzip
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -12,7 +12,7 @@ from runtime.advisor.advisor import AdvisorState, end_turn
 from runtime.advisor.ash import burned
 from runtime.advisor.explain import SourceExplanation, explain
 from runtime.advisor.fingerprint import CatalogTool, Fingerprint
-from runtime.advisor.scenarios import Machine
+from runtime.advisor.scenarios import Difference, Machine, first_difference
 from runtime.advisor.settings import AdvisorySettings
 from runtime.advisor.smoke import Smoke
 
@@ -30,6 +30,16 @@ def scenarios() -> tuple[dict[str, Any], ...]:
 @cache
 def scenario(name: str) -> dict[str, Any]:
     return next(one for one in scenarios() if one["id"] == name)
+
+
+_OUTCOMES: dict[str, Difference | None] = {}
+
+
+def recorded_difference(one: Mapping[str, Any]) -> Difference | None:
+    """`first_difference` of a recorded scenario; each is run once, however many tests ask."""
+    if one["id"] not in _OUTCOMES:
+        _OUTCOMES[one["id"]] = first_difference(one)
+    return _OUTCOMES[one["id"]]
 
 
 def live_catalog() -> list[dict[str, Any]]:

@@ -8,8 +8,18 @@ from dataclasses import dataclass
 import pytest
 
 from runtime.advisor.advisor import end_turn
-from runtime.advisor.scenarios import Machine, first_difference
-from tests.runtime.advisor.live import SETTINGS, fire_turn, heat, live_catalog, machine, scenario, scenarios, why
+from runtime.advisor.scenarios import Machine
+from tests.runtime.advisor.live import (
+    SETTINGS,
+    fire_turn,
+    heat,
+    live_catalog,
+    machine,
+    recorded_difference,
+    scenario,
+    scenarios,
+    why,
+)
 
 FAL, LEDGER, CODEMAP, POST = "mcp:fal-ai", "extension:pi-ledger", "extension:pi-codemap", "extension:pi-post"
 
@@ -172,14 +182,14 @@ def test_a_row_that_is_a_sequence_of_steps(row, evidence, column, outcome):
     for one in cell(row, column):
         assert one["claim"] == outcome, evidence
         assert one["claimHolds"]
-        assert first_difference(one) is None
+        assert recorded_difference(one) is None
 
 
 @pytest.mark.parametrize(
     ("row", "column"), sorted({(one["row"], one["column"]) for one in scenarios() if one["group"] == "matrix"})
 )
 def test_the_recorded_cell_comes_out_as_observed(row, column):
-    assert [one["id"] for one in cell(row, column) if first_difference(one)] == []
+    assert [one["id"] for one in cell(row, column) if recorded_difference(one)] == []
 
 
 def test_the_cells_that_do_not_hold_as_printed_are_known():
