@@ -4,14 +4,13 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from child_agents.inherited_bounds import VARIABLE as BOUNDS_VARIABLE
+from host_bridge.zygote_launch import ZYGOTE_FD
 
 DEPTH: Final = "PI_FABRIC_DEPTH"
 AGENT_NAME: Final = "PI_FABRIC_AGENT_NAME"
 PARENT_RUN: Final = "PI_FABRIC_PARENT_RUN"
 CONTROL_FD: Final = "PI_FABRIC_CONTROL_FD"
 """The child's end of the control channel (`inheritance.py`)."""
-ZYGOTE_FD: Final = "PI_FABRIC_ZYGOTE_FD"
-"""Where a child host asks for its guests' zygote instead of starting one cold."""
 OWNER: Final = "PI_FABRIC_OWNER"
 """Which host's processes these are; the start-up sweep looks for it."""
 OWN_VARIABLES: Final = (BOUNDS_VARIABLE, DEPTH, AGENT_NAME, PARENT_RUN, CONTROL_FD, ZYGOTE_FD, OWNER)

@@ -22,7 +22,7 @@ from child_agents import kernel, worker
 from child_agents.channel import receive_with_descriptors, send_with_descriptors
 from child_agents.process import close_all_but, module_argv
 from host_bridge.errors import BridgeError
-from host_bridge.zygote_process import guest_paths
+from host_bridge.zygote_launch import guest_paths
 from host_bridge.zygote_template import start_template
 
 PACKET_BYTES: Final = 4096

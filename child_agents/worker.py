@@ -21,6 +21,7 @@ from child_agents.inherited_bounds import VARIABLE, write_bounds
 from child_agents.process import ChildProcess, exit_state, is_loaded, signal_group, start_child
 from child_agents.worker_frames import TO_WORKER, Exited, Input, Job, NotStarted, Output, Started, Stop, ToWorker
 from guest_api.bounds import Bounds
+from host_bridge.zygote_launch import ZYGOTE_FD
 
 REAP_SECONDS: Final = 5.0
 DRAIN_SECONDS: Final = 1.0
@@ -41,9 +42,9 @@ def export(job: Job, control: int | None, zygotes: int | None = None) -> dict[st
     variables.pop(environment.CONTROL_FD, None)
     if control is not None:
         variables[environment.CONTROL_FD] = str(control)
-    variables.pop(environment.ZYGOTE_FD, None)
+    variables.pop(ZYGOTE_FD, None)
     if zygotes is not None:
-        variables[environment.ZYGOTE_FD] = str(zygotes)
+        variables[ZYGOTE_FD] = str(zygotes)
     variables[environment.OWNER] = job.owner
     return variables
 

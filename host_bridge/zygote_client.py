@@ -15,6 +15,7 @@ import trio
 
 from host_bridge.confinement_plan import ConfinementPlan, GuestLimits
 from host_bridge.errors import IsolationUnavailableError
+from host_bridge.zygote_launch import LaunchedZygote
 from host_bridge.zygote_process import Guest, GuestExit, ZygoteProcess
 from host_bridge.zygote_template import ZygoteTemplate
 
@@ -59,6 +60,7 @@ class GuestPool:
         self._language_layer = language_layer
         self._nursery = nursery
         self._template: ZygoteTemplate | None = None
+        self._launched: LaunchedZygote | None = None
         self._idle: deque[Guest] = deque()
         self._running: set[Guest] = set()
         self._zygotes: list[ZygoteProcess] = []
@@ -72,6 +74,10 @@ class GuestPool:
     def use_template(self, template: ZygoteTemplate | None) -> None:
         """Fork zygotes from this warm process from now on."""
         self._template = template
+
+    def use_launched(self, launched: LaunchedZygote | None) -> None:
+        """Let the first zygote be this one, whose cold start has begun."""
+        self._launched = launched
 
     @property
     def skipped_layers(self) -> tuple[str, ...]:
@@ -147,7 +153,7 @@ class GuestPool:
             current = self._zygotes[-1] if self._zygotes else None
             if current is not None and not current.lost and current.fork_count < FORKS_PER_ZYGOTE:
                 return current
-            fresh = ZygoteProcess(self._plan, self._template)
+            fresh = ZygoteProcess(self._plan, self._template, self._launched)
             try:
                 await fresh.start()
             except BaseException:
@@ -233,11 +239,13 @@ async def open_guest_pool(
     pool_size: int = 2,
     language_layer: bool = True,
     template: ZygoteTemplate | None = None,
+    launched: LaunchedZygote | None = None,
 ) -> AsyncIterator[GuestPool]:
     """A pool of `pool_size` idle guests; on leaving, no guest and no zygote is left.
 
     `pool_size` 0: one guest is ready at once, and no further one is kept (a host for one program).
     `template`: where zygotes are forked from a warm process instead of started cold.
+    `launched`: a zygote whose cold start has begun; it becomes the first one.
     `language_layer=False` gives raw guests, which run anything: only attack tests and the self-test use them.
     Raises: IsolationUnavailableError: a strict protection is missing here; the message names it and the way out.
     """
@@ -245,6 +253,7 @@ async def open_guest_pool(
     async with trio.open_nursery() as nursery:
         pool = GuestPool(plan, limits or GuestLimits(), pool_size, language_layer, nursery)
         pool.use_template(template)
+        pool.use_launched(launched)
         try:
             await pool.open()
             nursery.start_soon(pool.refill_forever)

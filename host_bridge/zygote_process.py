@@ -1,17 +1,14 @@
 """One zygote as its host sees it: start it, ask it for guests, kill through pidfds, notice its death. It keeps no pool.
 
-The zygote is started by exec from the thread that runs trio (PDEATHSIG follows the thread, and this one outlives the
-pool); the trio process itself is never forked. Nothing here is inherited but one socket.
+The zygote is started by exec (`zygote_launch.py`) from the thread that runs trio (PDEATHSIG follows the thread, and
+this one outlives the pool); the trio process itself is never forked. Nothing here is inherited but one socket.
 """
 
 import os
 import signal
 import socket
-import subprocess
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final
 
@@ -22,6 +19,7 @@ from guest_api.inside import zygote_wire
 from guest_api.inside.zygote_wire import Configure, Exited, Fork, Forked, Kill, NotForked, Refused, Started
 from host_bridge.confinement_plan import BY_NAME, ISOLATION_SETTING, TRUSTED_MODE, ConfinementPlan, GuestLimits, State
 from host_bridge.errors import IsolationUnavailableError
+from host_bridge.zygote_launch import LaunchedZygote, launch
 from host_bridge.zygote_template import ForkedZygote, StartedProcess, ZygoteTemplate
 
 START_SECONDS: Final = 30.0
@@ -31,10 +29,6 @@ READY_SECONDS: Final = 10.0
 STOP_SECONDS: Final = 2.0
 """A zygote that is asked to stop ends its guests within milliseconds; then it is killed."""
 READY_FRAME_LIMIT_BYTES: Final = 64
-BOOTSTRAP: Final = (
-    "import sys; sys.path.extend(sys.argv[2:]); from guest_api.inside.zygote import main; main(int(sys.argv[1]))"
-)
-"""`-I -S` reads no environment, no user site and no .pth file, so the three places come as arguments."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,8 +186,12 @@ class Guest:
 class ZygoteProcess:
     """A started zygote. `run` must be running in some task for `fork` to be answered."""
 
-    def __init__(self, plan: ConfinementPlan, template: ZygoteTemplate | None = None) -> None:
-        """`template`: fork from this warm process instead of a cold start, where it still answers."""
+    def __init__(
+        self, plan: ConfinementPlan, template: ZygoteTemplate | None = None, launched: LaunchedZygote | None = None
+    ) -> None:
+        """`template`: fork from this warm process instead of a cold start, where it still answers.
+        `launched`: the cold start has begun already; used once.
+        """
         self.skipped: dict[str, str] = {}
         """Protection to the reason why it is missing; complete once started."""
         self.fork_count = 0
@@ -204,36 +202,34 @@ class ZygoteProcess:
         self._retiring = False
         self._send_lock = trio.Lock()
         self._stopped = trio.Event()
-        self._errors = os.memfd_create("zygote-stderr") if hasattr(os, "memfd_create") else None
-        ours, theirs = socket.socketpair()
+        self._errors: int | None = None
         try:
-            with theirs:
-                self._process: StartedProcess = self._fork_warm(theirs, template) or self._exec(theirs)
+            self._process, self._raw_control = self._begin(template, launched)
         except OSError as error:
-            ours.close()
             self._close_errors()
-            raise IsolationUnavailableError([f"process_boundary: cannot start {sys.executable}: {error}"]) from None
-        ours.setblocking(False)
-        self._control = trio.socket.from_stdlib_socket(ours)
-        self._raw_control = ours
+            raise IsolationUnavailableError([f"process_boundary: cannot start a zygote: {error}"]) from None
+        self._raw_control.setblocking(False)
+        self._control = trio.socket.from_stdlib_socket(self._raw_control)
         self._buffer = zygote_wire.FrameBuffer(zygote_wire.from_zygote_decoder)
 
-    def _fork_warm(self, theirs: socket.socket, template: ZygoteTemplate | None) -> StartedProcess | None:
+    def _begin(
+        self, template: ZygoteTemplate | None, launched: LaunchedZygote | None
+    ) -> tuple[StartedProcess, socket.socket]:
         inherits = self._plan.state("empty_environment") is State.DISABLED
-        return None if template is None or inherits else template.fork(theirs, self._errors)
-
-    def _exec(self, theirs: socket.socket) -> subprocess.Popen[bytes]:
-        inherits = self._plan.state("empty_environment") is State.DISABLED
-        return subprocess.Popen(
-            [sys.executable, "-I", "-S", "-c", BOOTSTRAP, str(theirs.fileno()), *guest_paths()],
-            env=None if inherits else {},
-            cwd="/",
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=self._errors if self._errors is not None else subprocess.DEVNULL,
-            pass_fds=[theirs.fileno()],
-            process_group=0,  # out of reach of a terminal's Ctrl-C; a session of its own would be scheduled apart
-        )
+        if template is not None and not inherits:
+            errors = os.memfd_create("zygote-stderr") if hasattr(os, "memfd_create") else None
+            ours, theirs = socket.socketpair()
+            with theirs:
+                forked = template.fork(theirs, errors)
+            self._errors = errors
+            if forked is not None:
+                return forked, ours
+            ours.close()
+            self._close_errors()
+        if launched is None or inherits or not launched.take():
+            launched = launch(inherits_environment=inherits)
+        self._errors = launched.errors
+        return launched.process, launched.control
 
     async def start(self) -> None:
         """Hand over the plan and wait until it is in force.
@@ -409,19 +405,6 @@ async def _wait_exit(process: StartedProcess) -> None:
     finally:
         os.close(pidfd)
     process.wait()
-
-
-def guest_paths() -> list[str]:
-    """Where the guest's three packages are imported from, in a checkout as in an installation."""
-    places: list[str] = []
-    for name in ("guest_api", "msgspec", "RestrictedPython"):
-        spec = find_spec(name)
-        if spec is None or not spec.submodule_search_locations:
-            raise IsolationUnavailableError([f"process_boundary: the package {name} is not installed"])
-        place = str(Path(next(iter(spec.submodule_search_locations))).parent.resolve())
-        if place not in places:
-            places.append(place)
-    return places
 
 
 def refusal(protection: str, reason: str) -> IsolationUnavailableError:

@@ -9,7 +9,7 @@ import subprocess
 import sys
 from typing import Final, Protocol
 
-from guest_api.inside.zygote_template import REQUEST
+from guest_api.inside.zygote_wire import TEMPLATE_REQUEST
 
 ANSWER_SECONDS: Final = 5.0
 """A fork takes milliseconds; without an answer the zygote is started cold."""
@@ -83,7 +83,7 @@ class ZygoteTemplate:
         try:
             with ours, theirs:
                 sent = array.array("i", [control.fileno(), null if errors is None else errors, theirs.fileno()])
-                self._requests.sendmsg([REQUEST], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, sent)])
+                self._requests.sendmsg([TEMPLATE_REQUEST], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, sent)])
                 theirs.close()
                 ours.settimeout(ANSWER_SECONDS)
                 data, ancillary, _flags, _address = ours.recvmsg(64, socket.CMSG_SPACE(4), socket.MSG_CMSG_CLOEXEC)

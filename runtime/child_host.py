@@ -4,11 +4,11 @@ import os
 import socket
 from typing import Any
 
-from child_agents.environment import ZYGOTE_FD
 from child_agents.inheritance import ControlClient, Inheritance, from_environment
 from host_bridge.approval_prompt import ApprovalRequest
 from host_bridge.schema_gate import SCHEMA_MODES, SchemaMode
 from host_bridge.trace import CallRecord
+from host_bridge.zygote_launch import ZYGOTE_FD
 from host_bridge.zygote_template import ZygoteTemplate
 
 PREVIEW_CHARACTERS = 200

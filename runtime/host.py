@@ -24,6 +24,7 @@ from host_bridge.descriptor import RISKS, Action, Risk
 from host_bridge.limits import RunLimits
 from host_bridge.registry import Registry
 from host_bridge.zygote_client import GuestPool, open_guest_pool
+from host_bridge.zygote_launch import LaunchedZygote
 from runtime.advisor.service import AdvisorService
 from runtime.advisor.settings import settings_from
 from runtime.agent_actions import agent_actions
@@ -59,18 +60,23 @@ class Host:
         services_nursery: trio.Nursery,
         agents: AgentService,
         child: ChildHost,
+        limits: RunLimits,
+        one_program: bool,
+        launched: LaunchedZygote | None,
     ) -> None:
         self.config = config
         self.registry = registry
         self.session: Session = context.session
         self.admission: Admission = context.admission
-        self.limits = run_limits(config)
+        self.limits = limits
         """Of every run that is not given its own."""
         self.agents = agents
         """The children of this host."""
         control = child.control()
         self._parent = None if control is None else ParentObserver(control)
         self._child = child
+        self._one_program = one_program or child.is_driven
+        self._launched = launched
         self._is_ending = False
         self._context = context
         self._services_nursery = services_nursery
@@ -142,8 +148,9 @@ class Host:
         async with open_guest_pool(
             ConfinementPlan.for_mode(executor.isolation),
             limits=guest_limits(self.limits),
-            pool_size=0 if self._child.is_driven else executor.pool_size,  # a child's one program takes one guest
+            pool_size=0 if self._one_program else executor.pool_size,  # one program takes one guest
             template=self._child.zygote_template,
+            launched=self._launched,
         ) as pool:
             task_status.started(pool)
             await trio.sleep_forever()
@@ -168,6 +175,9 @@ async def open_host(
     child: ChildHost | None = None,
     watch_agents: Watcher | None = None,
     warn: Callable[[str], None] | None = None,
+    limits: RunLimits | None = None,
+    one_program: bool = False,
+    launched: LaunchedZygote | None = None,
 ) -> AsyncIterator[Host]:
     """Open a session and everything a program needs, until the block ends.
 
@@ -179,6 +189,9 @@ async def open_host(
     `allow`, `deny`: risk classes for this host only. `at`: continue the session from this entry.
     `cwd`: where `pi.*` tools work. `plugins`: offer installed extensions too.
     `child`: what this process inherited, where a parent started it. `watch_agents`: told of its children's progress.
+
+    `limits`: of every run that is not given its own; None: those of the configuration. `one_program`: no guest is
+    kept ready for a second one. `launched`: a zygote whose cold start has begun already.
 
     What the body raises comes out as itself, in no exception group.
     Raises: ConfigError, UnknownModelError, TranscriptError (owned, no session, no such entry).
@@ -266,6 +279,9 @@ async def open_host(
                 services_nursery=services,
                 agents=agents,
                 child=as_child,
+                limits=limits or run_limits(settings),
+                one_program=one_program,
+                launched=launched,
             )
             if control is not None:
                 services.start_soon(control.run, host.end)

@@ -1,6 +1,7 @@
 """`pi-fabric run`: one program on one session, for people or as one JSON object. It parses, runs and prints."""
 
 import contextlib
+import os
 import signal
 import sys
 import time
@@ -13,6 +14,7 @@ import click
 
 from guest_api.levels import LEVELS
 from host_bridge.descriptor import RISKS
+from runtime.plain_display import display_for
 from runtime.run_output import output_failed, print_json, print_refusal, print_value
 from runtime.run_result import RunFailure, RunResult, failed_before_start, failed_with
 
@@ -90,11 +92,10 @@ class _Run:
     """The run from options to exit status: display around it, signals inside it."""
 
     def __init__(self, options: Any) -> None:
-        from runtime.run_display import RunDisplay
-
+        self._zygote = _launched_zygote()
         self._options = options
         shown = sys.stdout.isatty() and sys.stderr.isatty() if options.progress is None else options.progress
-        self._display = RunDisplay(enabled=shown and not options.as_json and not options.quiet)
+        self._display = display_for(enabled=shown and not options.as_json and not options.quiet)
         self._silent = options.as_json or options.quiet
         self._signal: int | None = None
         self._child: Any = None
@@ -111,6 +112,9 @@ class _Run:
         except KeyboardInterrupt:
             self._signal = signal.SIGINT
             result = self._interrupted()
+        finally:
+            if self._zygote is not None:
+                self._zygote.discard()
         interrupted = {signal.SIGINT: 130, signal.SIGTERM: TERMINATED_STATUS}
         status = self._print(result, seconds=time.perf_counter() - started)
         return interrupted[cast("signal.Signals", self._signal)] if self._signal else status
@@ -197,8 +201,11 @@ class _Run:
                     cwd=cwd,
                     plugins=True,
                     child=self._child,
-                    watch_agents=None if self._silent else self._display.agents,
+                    watch_agents=self._display.agents,
                     warn=self._display.warning,
+                    limits=limits,
+                    one_program=True,
+                    launched=self._zygote,
                 ) as host:
                     self._host = host
                     name = "standard input" if options.program == "-" else options.program
@@ -213,7 +220,6 @@ class _Run:
                     self._result = await host.run_program(
                         source,
                         value,
-                        limits=limits,
                         observer=SilentObserver() if self._silent else self._display,
                         prompt=options.prompt,
                     )
@@ -258,6 +264,19 @@ class _Run:
             self._display.warning(f"{choice.path}: line {finding.line} was skipped: {finding.message}")
         with contextlib.closing(store):
             yield store
+
+
+def _launched_zygote() -> Any:
+    """The guests' zygote on its way while the rest is imported; None: it is started later, or not at all."""
+    from host_bridge.errors import IsolationUnavailableError
+    from host_bridge.zygote_launch import ZYGOTE_FD, launch
+
+    if ZYGOTE_FD in os.environ:
+        return None  # a child host has its zygote forked from a warm process
+    try:
+        return launch()
+    except (IsolationUnavailableError, OSError):
+        return None  # the host meets the same, and says so
 
 
 def _alone(call: Callable[..., RunResult], *args: Any) -> RunResult:

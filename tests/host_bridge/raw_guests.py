@@ -9,7 +9,7 @@ from typing import Any
 import trio
 
 from guest_api import wire
-from host_bridge import zygote_process
+from host_bridge import zygote_launch
 from host_bridge.confinement_plan import GuestLimits
 from host_bridge.isolation_probe import run_raw
 from host_bridge.zygote_client import GuestExit, GuestPool
@@ -69,7 +69,7 @@ async def eventually(condition: Callable[[], bool]) -> None:
 def zygote_prelude(monkeypatch, code: str):
     """Zygotes started inside run `code` first: a kernel or a platform that lacks something."""
     entry = "from guest_api.inside.zygote import"
-    assert entry in zygote_process.BOOTSTRAP
+    assert entry in zygote_launch.BOOTSTRAP
     with monkeypatch.context() as patch:
-        patch.setattr(zygote_process, "BOOTSTRAP", zygote_process.BOOTSTRAP.replace(entry, f"\n{code}\n{entry}"))
+        patch.setattr(zygote_launch, "BOOTSTRAP", zygote_launch.BOOTSTRAP.replace(entry, f"\n{code}\n{entry}"))
         yield
