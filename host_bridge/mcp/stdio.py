@@ -2,7 +2,8 @@
 
 The SDK's own pipe client reads a line of any length; this one stops keeping at `limit_bytes`, answers the request that
 the line belonged to with an error, and reads the rest away.
-Invariant: however the body ends, the process and all it started in its session are gone, within `STOP_SECONDS`.
+Invariant: however the body ends, and however this host does, the process and all it started are gone, within
+`STOP_SECONDS`.
 """
 
 import math
@@ -18,8 +19,9 @@ import trio
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 from mcp.shared.message import SessionMessage
 
+from host_bridge.kept_process import KeptProcess, open_kept
 from host_bridge.mcp.lines import Lines, decoded
-from host_bridge.process_tree import kill_tree, signal_tree
+from host_bridge.process_tree import signal_tree
 
 EXIT_SECONDS: Final = 0.6
 """After its input is closed, as the protocol asks."""
@@ -28,6 +30,8 @@ TERMINATE_SECONDS: Final = 0.5
 HURRY: Final = 0.4
 """The share of these times when the host was cancelled: somebody pressed Ctrl-C and waits."""
 STOP_SECONDS: Final = EXIT_SECONDS + TERMINATE_SECONDS + 1.0
+LAST_WORDS_SECONDS: Final = 0.5
+"""From the end of a server's output, or input, to its own end."""
 READ_BYTES: Final = 64 * 1024
 STDERR_BYTES: Final = 4096
 """The end of what the server said on standard error, for the message when it dies."""
@@ -39,13 +43,18 @@ Incoming = SessionMessage | Exception
 class ServerProcess:
     """A running server and how it ended."""
 
-    process: trio.Process
+    kept: KeptProcess
     on_closed: Callable[[], None]
     """Told once the server's output has ended."""
     closed: bool = False
     breach: str = ""
     """What it did that made us give up on it."""
     stderr_tail: bytearray = field(default_factory=bytearray)
+
+    @property
+    def process(self) -> trio.Process:
+        """Its pipes and its status."""
+        return self.kept.process
 
     def obituary(self) -> str:
         """Why it is gone, in one sentence."""
@@ -75,17 +84,16 @@ async def open_stdio(
 
     Raises: OSError: it cannot be started.
     """
-    process = await trio.lowlevel.open_process(
-        list(command),
+    kept = await open_kept(
+        command,
+        environment=environment,
+        cwd=cwd,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        env=dict(environment),
-        cwd=cwd,
-        start_new_session=True,
     )
     # Nothing is awaited from here until the block that stops the process is entered.
-    server = ServerProcess(process, on_closed)
+    server = ServerProcess(kept, on_closed)
     to_session, from_server = anyio.create_memory_object_stream[Incoming](0)
     from_session, to_write = anyio.create_memory_object_stream[SessionMessage](0)
     try:
@@ -107,8 +115,9 @@ async def open_stdio(
 
 async def _read(server: ServerProcess, to_session: MemoryObjectSendStream[Incoming], limit_bytes: int) -> None:
     lines = Lines(limit_bytes)
-    try:
-        async with to_session:
+    # Closed at the very end: once the session sees the end of its messages, `closed` and the status must be known.
+    async with to_session:
+        try:
             while data := await _receive(server):
                 for item in lines.feed(data):
                     message = await decoded(item)
@@ -117,19 +126,22 @@ async def _read(server: ServerProcess, to_session: MemoryObjectSendStream[Incomi
                 if lines.unanswerable:
                     server.breach = f"it sent a message of more than {limit_bytes} bytes that answers no call"
                     break
-    except (anyio.BrokenResourceError, anyio.ClosedResourceError):
+        except (anyio.BrokenResourceError, anyio.ClosedResourceError):
+            pass
+        finally:
+            await _last_words(server)
+            server.closed = True
+            server.on_closed()
+    # A server that floods its output could not read that its input is closed.
+    while await _receive(server):
         pass
-    finally:
-        if server.process.returncode is None:
-            # Its output has ended: give it a moment to say how it died, for the message.
-            with trio.move_on_after(0.2):
-                await server.process.wait()
-        server.closed = True
-        server.on_closed()
-        with suppress(trio.ClosedResourceError, trio.BrokenResourceError):
-            # A server that floods its output could not read that its input is closed.
-            while await _receive(server):
-                pass
+
+
+async def _last_words(server: ServerProcess) -> None:
+    """It seems to be gone: give it a moment to say how it died, for the message."""
+    if server.process.returncode is None:
+        with trio.move_on_after(LAST_WORDS_SECONDS):
+            await server.process.wait()
 
 
 async def _receive(server: ServerProcess) -> bytes:
@@ -153,6 +165,10 @@ async def _write(
                 await server.process.stdin.send_all(text.encode() + b"\n")
     except (trio.BrokenResourceError, trio.ClosedResourceError):
         # The server may still be alive; the session must see the end instead of waiting for an answer.
+        await _last_words(server)
+        if server.process.returncode is None:
+            server.breach = server.breach or "it no longer reads its input"
+        server.closed = True
         await to_session.aclose()
 
 
@@ -165,7 +181,7 @@ async def _read_stderr(server: ServerProcess) -> None:
 
 
 async def _stop(server: ServerProcess, share: float) -> None:
-    """Close its input, wait, SIGTERM to its session, wait, SIGKILL to its session."""
+    """Close its input, wait, SIGTERM to its session, wait, SIGKILL to all that it started."""
     process = server.process
     assert process.stdin is not None  # noqa: S101  opened with pipes
     with trio.move_on_after(STOP_SECONDS):
@@ -176,10 +192,8 @@ async def _stop(server: ServerProcess, share: float) -> None:
             signal_tree(process.pid, signal.SIGTERM)
             with trio.move_on_after(TERMINATE_SECONDS * share):
                 await process.wait()
-    # Also when it ended well: what it started in its session ends with it.
-    kill_tree(process.pid)
-    with trio.move_on_after(1.0):
-        await process.wait()
+    # Also when it ended well: what it started ends with it.
+    await server.kept.reap(1.0)
     for stream in (process.stdout, process.stderr):
         if stream is not None:
             with trio.move_on_after(0.1):

@@ -1,4 +1,4 @@
-"""`pi.grep` and `pi.find`: one search in a process of its own, killed when the call ends; it reads no file itself."""
+"""`pi.grep` and `pi.find`: one search in a process of its own, killed with the call or the host; it reads no file."""
 
 import json
 import subprocess
@@ -9,7 +9,7 @@ from typing import Any, Final
 import trio
 
 from host_bridge.errors import HandlerError
-from host_bridge.process_tree import kill_tree
+from host_bridge.kept_process import open_kept
 from runtime.pi_tools.confined import Project
 
 GREP_LIMIT: Final = 100
@@ -31,14 +31,14 @@ async def search(project: Project, action: str, request: dict[str, Any], *, more
     Raises: HandlerError: the pattern or the path is wrong, or the search took too long.
     """
     sent = json.dumps({"action": action, "root": str(project.root), "outside": project.outside, **request}).encode()
-    process = await trio.lowlevel.open_process(
+    kept = await open_kept(
         [sys.executable, "-I", "-c", _WORKER],
+        environment={"LC_ALL": "C.UTF-8"},
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
-        env={"LC_ALL": "C.UTF-8"},
-        start_new_session=True,
     )
+    process = kept.process
     answer = bytearray()
     try:
         with trio.move_on_after(SEARCH_SECONDS) as scope:
@@ -52,9 +52,8 @@ async def search(project: Project, action: str, request: dict[str, Any], *, more
                     raise HandlerError(f"pi.{action}: more than {ANSWER_BYTES} bytes of hits; narrow it down", "limit")
             await process.wait()
     finally:
-        kill_tree(process.pid)
+        await kept.reap()
         with trio.CancelScope(shield=True):
-            await process.wait()
             for stream in (process.stdin, process.stdout):
                 if stream is not None:
                     await stream.aclose()

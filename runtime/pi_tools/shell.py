@@ -1,7 +1,8 @@
 """`pi.bash`: one command in the project's folder; whatever it started is gone when the call is over.
 
-The tree is found by session, by descent and by a marker in the environment, so a process that left the session or was
-orphaned twice is found too. Background jobs end with their command.
+It runs under a keeper, so a process that left the session or was orphaned twice is found too, and a host that is killed
+takes it along; a marker in the environment finds the rest of a command that killed its keeper. Background jobs end with
+their command.
 """
 
 import os
@@ -18,7 +19,7 @@ from typing import Any, Final
 import trio
 
 from host_bridge.errors import HandlerError
-from host_bridge.process_tree import kill_tree
+from host_bridge.kept_process import open_kept
 from host_bridge.results import ResultFolder, ResultTooLargeError
 from host_bridge.spill import Spill
 
@@ -29,8 +30,6 @@ ERROR_BYTES: Final = 2000
 LONGEST_SECONDS: Final = 24 * 3600.0
 DRAIN_SECONDS: Final = 1.0
 """To read what is still in the pipe after the tree was killed."""
-REAP_SECONDS: Final = 5.0
-"""For the kernel to end what was killed; only a process stuck in a device takes longer."""
 MARKER: Final = "PI_FABRIC_CALL"
 _SECRET: Final = re.compile(r"(API_?KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIAL|PRIVATE_KEY)", re.IGNORECASE)
 
@@ -61,30 +60,28 @@ async def run_command(
         raise HandlerError("pi.bash: there is no bash on the PATH of this host")
     started = time.monotonic()
     try:
-        process = await trio.lowlevel.open_process(
+        kept = await open_kept(
             [shell, "-c", command],
+            environment={**environment, MARKER: marker},
+            cwd=folder,
+            marker=f"{MARKER}={marker}",
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
-            env={**environment, MARKER: marker},
-            cwd=folder,
-            start_new_session=True,
         )
     except (OSError, ValueError) as error:
         raise HandlerError(f"pi.bash could not start: {error}") from None
+    process = kept.process
     with files.spill("pi.bash", memory_bytes=OUTPUT_BYTES) as output:
         try:
             with trio.move_on_after(LONGEST_SECONDS if timeout_seconds is None else timeout_seconds) as scope:
                 async with trio.open_nursery() as nursery:
                     nursery.start_soon(_capture, process, output)
+                    # Its keeper ends after it, and after the jobs that it left in the background.
                     await process.wait()
-                    # Jobs that it left in the background would hold the pipe open.
-                    kill_tree(process.pid, f"{MARKER}={marker}")
                     nursery.cancel_scope.deadline = trio.current_time() + DRAIN_SECONDS
         finally:
-            kill_tree(process.pid, f"{MARKER}={marker}")
-            with trio.move_on_after(REAP_SECONDS, shield=True):
-                await process.wait()
+            await kept.reap()
             if process.stdout is not None:
                 await _close(process.stdout)
         seconds = time.monotonic() - started
