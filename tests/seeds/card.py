@@ -9,7 +9,7 @@ CHILD = "tests/child_agents/test_program_children.py::"
 ROWS = {
     "card:kind": Row(
         ["guest_api/inside/compile_policy.py", "guest_api/inside/confine.py"],
-        ["tests/escapes/test_attacks.py"],
+        ["tests/escapes/test_escapes.py::test_every_attack_ends_as_its_index_says"],
     ),
     "card:packages": Row(
         "pyproject.toml", [CARD + "test_the_core_depends_on_the_cards_packages_and_two_for_the_terminal"]
