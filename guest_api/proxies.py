@@ -9,9 +9,14 @@ from typing import Any, Final, NoReturn, final
 
 from guest_api import agents, errors, tools
 
-_NO_DICT_NEEDED: Final = "pass keywords, or one dict: {ref}(name=value) or {ref}({{'name': value}})"
+_FORMS: Final = (
+    "pass keywords, one dict, or one text first: {ref}(name=value), {ref}({{'name': value}}) "
+    "or {ref}('text', name=value)"
+)
 
-Caller = Callable[[str, dict[str, Any]], Any]
+Arguments = dict[str, Any] | list[Any]
+"""Named arguments; or one text and named ones, `["notes.txt", {"limit": 5}]`: the host knows the text's name."""
+Caller = Callable[[str, Arguments], Any]
 
 _caller: list[Caller] = []
 
@@ -21,7 +26,7 @@ def connect(caller: Caller) -> None:
     _caller[:] = [caller]
 
 
-def call_host(ref: str, arguments: dict[str, Any]) -> Any:
+def call_host(ref: str, arguments: Arguments) -> Any:
     """Start a host call; await the answer.
 
     Raises: ActionError: or one of its kinds, at the await.
@@ -81,24 +86,29 @@ class HostNamespace:
         raise TypeError("this class cannot be inherited from")
 
 
-def arguments_of(ref: str, positional: tuple[Any, ...], keywords: dict[str, Any]) -> dict[str, Any]:
-    """The arguments of a call as one dict.
+def arguments_of(ref: str, positional: tuple[Any, ...], keywords: dict[str, Any]) -> Arguments:
+    """The arguments of a call as they travel.
 
+    One text may come by position; the host gives it the name of the action's first required parameter.
     `agents.*` may spell its keywords in snake case; `tools.call` may pass its ref and arguments by position.
 
-    Raises: ActionRejected: both forms at once, or something that is no dict.
+    Raises: ActionRejected: a dict and keywords at once, or anything else by position.
     """
     if ref == tools.CALL:
         positional, keywords = tools.named(positional, keywords)
     elif positional and ref in agents.OF_RUNS:
         positional, keywords = agents.run_first(positional, keywords)
+    first: str | None = None
     if positional:
-        if len(positional) > 1 or not isinstance(positional[0], dict):
+        if len(positional) == 1 and isinstance(positional[0], str) and ref != tools.CALL:
+            first = str(positional[0])
+        elif len(positional) > 1 or not isinstance(positional[0], dict):
             got = ", ".join(type(value).__name__ for value in positional)
-            raise errors.ActionRejected(f"{ref}: {_NO_DICT_NEEDED.format(ref=ref)}; got {got} by position", ref=ref)
-        if keywords:
+            raise errors.ActionRejected(f"{ref}: {_FORMS.format(ref=ref)}; got {got} by position", ref=ref)
+        elif keywords:
             raise errors.ActionRejected(f"{ref}: pass either one dict or keywords, not both", ref=ref)
-        keywords = dict(positional[0])
+        else:
+            keywords = dict(positional[0])
     if ref.startswith("agents."):
-        return agents.camel_case(ref, keywords)
-    return keywords
+        keywords = agents.camel_case(ref, keywords)
+    return keywords if first is None else [first, keywords]

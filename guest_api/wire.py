@@ -32,7 +32,8 @@ class Call(msgspec.Struct, frozen=True, array_like=True, tag="call"):
     """Rises by at least one with each call or timer of a run."""
     ref: str
     args: Any
-    """The named arguments as a dict."""
+    """The named arguments as a dict. Or one text and such a dict in a list, where the program passed a text by
+    position: it stands for the action's first required parameter."""
 
 
 class Timer(msgspec.Struct, frozen=True, array_like=True, tag="timer"):

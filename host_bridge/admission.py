@@ -25,9 +25,17 @@ from host_bridge.approvals import (
     unanswered_message,
     verdict,
 )
-from host_bridge.argument_errors import ArgumentValidator, Problem, problems_text, show, struct_problems
+from host_bridge.argument_errors import (
+    ArgumentValidator,
+    Problem,
+    problem_details,
+    problems_text,
+    show,
+    struct_problems,
+)
 from host_bridge.descriptor import Action, CallContext, Risk
 from host_bridge.errors import HandlerError, RuleFileError
+from host_bridge.positional import is_text_first, with_text_first
 from host_bridge.registry import CALL_BY_REF, REF_LIMIT_CHARACTERS, Registry
 from host_bridge.schema_gate import SchemaMode, blocked_message, gate
 from host_bridge.trace import Decision
@@ -43,6 +51,8 @@ class Admitted(msgspec.Struct, kw_only=True):
     ref: str
     arguments: Any
     """As sent, checked to be JSON."""
+    text_first: str | None = None
+    """A text that was passed by position, until the action is known and with it the parameter that it is for."""
     action: Action | None = None
     decoded: Any = None
     verdict: Verdict | None = None
@@ -211,7 +221,9 @@ class Admission:
     def _unwrap(self, call: Admitted) -> None:
         """`tools.call(ref=…, args=…)` is the call of that ref: judged, asked about and recorded as itself."""
         if type(call.arguments) is not dict:
-            raise HandlerError(f"{call.ref}: arguments must be a dict, got {show(call.arguments)}", "rejected")
+            if call.ref == CALL_BY_REF or not is_text_first(call.arguments):
+                raise HandlerError(f"{call.ref}: arguments must be a dict, got {show(call.arguments)}", "rejected")
+            call.text_first, call.arguments = call.arguments
         for name, value in call.arguments.items():
             if type(name) is not str or type(value) not in _PLAIN_SCALARS:
                 try:
@@ -233,7 +245,7 @@ class Admission:
         if type(ref) is str and ref == CALL_BY_REF:
             problems.append(Problem("ref", show(ref), "the action to call"))
         if problems:
-            raise HandlerError(problems_text(CALL_BY_REF, problems), "rejected", _details(problems))
+            raise HandlerError(problems_text(CALL_BY_REF, problems), "rejected", problem_details(problems))
         call.ref, call.arguments = str(ref), arguments or {}
 
     def _judge(self, call: Admitted, action: Action) -> bool:
@@ -241,6 +253,9 @@ class Admission:
 
         Raises: HandlerError: refused.
         """
+        if call.text_first is not None:
+            call.arguments = with_text_first(call.ref, action, call.text_first, call.arguments)
+            call.text_first = None
         call.decoded = self._decode(call.ref, action, call.arguments)
         ref, risk = action.descriptor.ref, action.descriptor.risk
         if self.schema_mode != "off":
@@ -270,12 +285,12 @@ class Admission:
                 return msgspec.convert(arguments, parameters, strict=True)
             except (msgspec.ValidationError, RecursionError) as error:
                 problems = struct_problems(parameters, arguments, error)
-                raise HandlerError(problems_text(ref, problems), "rejected", _details(problems)) from None
+                raise HandlerError(problems_text(ref, problems), "rejected", problem_details(problems)) from None
         schema = action.descriptor.input_schema
         if schema is not None and self.validator is not None:
             found = self.validator.problems(schema, arguments)
             if found:
-                raise HandlerError(problems_text(ref, found), "rejected", _details(found))
+                raise HandlerError(problems_text(ref, found), "rejected", problem_details(found))
         return arguments
 
     async def _approve(self, call: Admitted, action: Action, run: RunContext) -> None:
@@ -414,18 +429,9 @@ def _renamed(ref: str, aliases: Mapping[str, str], arguments: dict[str, Any]) ->
         wire_name = aliases.get(name, name)
         if wire_name in renamed:
             problem = Problem(name, show(value), f"either {name} or {wire_name}, not both")
-            raise HandlerError(problems_text(ref, [problem]), "rejected", _details([problem]))
+            raise HandlerError(problems_text(ref, [problem]), "rejected", problem_details([problem]))
         renamed[wire_name] = value
     return renamed
-
-
-def _details(problems: Any) -> dict[str, Any]:
-    return {
-        "problems": [
-            {"field": p.field, "got": p.got, "wanted": p.wanted, **({"closest": p.closest} if p.closest else {})}
-            for p in problems
-        ]
-    }
 
 
 def settle_error(call: Admitted, error: Exception) -> None:

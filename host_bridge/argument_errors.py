@@ -48,6 +48,16 @@ def problems_text(ref: str, problems: Iterable[Problem]) -> str:
     return "\n".join([f"{ref}: {len(lines)} problems with the arguments", *lines])
 
 
+def problem_details(problems: Iterable[Problem]) -> dict[str, Any]:
+    """The same for programs: what a caught refusal carries as `details`."""
+    return {
+        "problems": [
+            {"field": p.field, "got": p.got, "wanted": p.wanted, **({"closest": p.closest} if p.closest else {})}
+            for p in problems
+        ]
+    }
+
+
 def show(value: Any) -> str:
     """A value as a program would write it, shortened."""
     text = repr(value)

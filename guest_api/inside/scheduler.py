@@ -233,9 +233,9 @@ class _YieldOnce:
 yield_once: Final = _YieldOnce()
 
 
-def _called_ref(ref: str, arguments: dict[str, Any]) -> str:
+def _called_ref(ref: str, arguments: dict[str, Any] | list[Any]) -> str:
     """What a call is known by: `tools.call(ref=…)` is the call of that ref, in its errors too."""
-    named = arguments.get("ref") if ref == "tools.call" else None
+    named = arguments.get("ref") if ref == "tools.call" and isinstance(arguments, dict) else None
     return named if type(named) is str else ref
 
 
@@ -266,7 +266,7 @@ class Scheduler:
     def __reduce_ex__(self, protocol: object) -> NoReturn:
         raise TypeError("the scheduler cannot be copied")
 
-    def call(self, ref: str, arguments: dict[str, Any]) -> Pending:
+    def call(self, ref: str, arguments: dict[str, Any] | list[Any]) -> Pending:
         """Start a host call; its frame goes out when the program next waits.
 
         Raises: ActionRejected: an argument cannot cross; ActionLimit: the frame is too large.

@@ -22,6 +22,8 @@ from guest_api.results import Result, readable
         ("tools.call", ("t.echo", {"i": 1}), {}, {"ref": "t.echo", "args": {"i": 1}}),
         ("tools.call", ("t.echo",), {"args": {}}, {"ref": "t.echo", "args": {}}),
         ("mcp.git.log", (), {"max_count": 1}, {"max_count": 1}),
+        ("pi.read", ("notes.txt",), {"limit": 5}, ["notes.txt", {"limit": 5}]),
+        ("agents.run", ("do it",), {"thinking_bounds": {}}, ["do it", {"thinkingBounds": {}}]),
     ],
 )
 def test_keywords_and_one_dict_send_the_same(ref: str, positional: tuple[Any, ...], keywords: Any, sent: Any) -> None:
@@ -32,8 +34,10 @@ def test_keywords_and_one_dict_send_the_same(ref: str, positional: tuple[Any, ..
     ("ref", "positional", "keywords"),
     [
         ("thinking.set", ({"level": "high"},), {"scope": "turn"}),
-        ("thinking.set", ("high",), {}),
+        ("thinking.set", (3,), {}),
         ("thinking.set", ({}, {}), {}),
+        ("pi.write", ("a.txt", "text"), {}),
+        ("tools.call", ("t.echo", {}, "more"), {}),
         ("agents.run", (), {"thinking_bounds": {}, "thinkingBounds": {}}),
     ],
 )

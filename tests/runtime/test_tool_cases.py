@@ -156,3 +156,28 @@ for _ in range(100):
     async with open_host({"mcpServers": {"own": OWN, "other": raw("normal")}}, allow=["network"], cwd=tmp_path) as host:
         result = await host.run_program(program, input=str(tmp_path / "note"))
     assert result.value == "cancelled", result.error
+
+
+async def test_one_text_by_position_is_the_first_required_argument_of_any_source(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PI_CODING_AGENT_DIR", str(tmp_path / "agent"))
+    program = """
+found = [await pi.read("note"), (await pi.bash("echo b", timeout=20)).output, await pi.ls("."), await pi.grep("one")]
+found.append((await tools.search("add whole numbers"))[0].ref)
+found.append((await tools.describe("mcp.own.echo")).name)
+found.append(await mcp.own.echo("by position"))
+found.append(await tools.call("pi.read", {"path": "note", "limit": 1}))
+for wrong in (lambda: pi.read("note", path="note"), lambda: pi.write("a", "b"), lambda: pi.read(5)):
+    try:
+        await wrong()
+    except ActionRejected as error:
+        found.append(error.kind)
+return found
+"""
+    (tmp_path / "note").write_text("one\n")
+    async with open_host({"mcpServers": {"own": OWN}}, allow=["network", "execute"], cwd=tmp_path) as host:
+        result = await host.run_program(program)
+    found = ["one\n", "b\n", "note", "note:1: one", "mcp.own.add", "echo", "by position", "one"]
+    assert result.value == found + ["rejected"] * 3, result.error
+    assert [call.ref for call in result.calls][:2] == ["pi.read", "pi.bash"]
