@@ -55,8 +55,8 @@ class LocalHost:
         self._persons_wish = self._wish
         """What was wished before any change of ours."""
         self._leaf = self.store.leaf_id
-        self._recorded = self.level
-        """The level that reopening the file at `_leaf` would give."""
+        self._recorded_wish = self._wish
+        """The wish that reopening the file at `_leaf` would give."""
         store.subscribe(self._noted)
 
     # --- level and model
@@ -99,9 +99,10 @@ class LocalHost:
 
         Seed: thinking:owner:foreign-ends
         """
-        before, was_set = self.level, self.level_is_set
+        before = self.level
         self._wish = self._persons_wish = level
-        self._record(chosen=not was_set)
+        self._level_on_branch()
+        self._record(chosen=self._recorded_wish != level)
         await self._tell(before, "foreign", always=True)
         return self.level
 
@@ -164,23 +165,25 @@ class LocalHost:
             await self.on_level_changed(LevelChanged(level, previous, cause))
 
     def _record(self, *, chosen: bool = False, unset_again: bool = False) -> None:
-        """Write the effective level where the branch would give another one."""
+        """Write the effective level where the branch would give another one.
+
+        It stands before a model change that is due: right behind one it would read as that model's doing.
+        """
         if self._level_on_branch() == self.level and not chosen and not unset_again:
             return
         fields: dict[str, Any] = {"thinkingLevel": self.level}
         if not self.level_is_set:
             fields[UNSET_FIELD] = True
-        self._write_model(self._model)
         self._write_due()
         self.store.append(LEVEL_CHANGE, fields)
+        self._write_model(self._model)
 
     def _before_append(self) -> None:
         """Bring the branch up to what is in force: model, what the controller has due, level."""
-        self._level_on_branch()
-        self._write_model(self._model)
-        self._write_due()
         if self._level_on_branch() != self.level:
             self._record()
+        self._write_model(self._model)
+        self._write_due()
 
     def _write_model(self, model: Model | None) -> None:
         if model is not None and model.key != self._recorded_model:
@@ -204,15 +207,15 @@ class LocalHost:
         if entry.type == MODEL_CHANGE:
             self._recorded_model = f"{entry.get('provider')}/{entry.get('modelId')}"
         elif entry.type == LEVEL_CHANGE and is_level(entry.thinking_level):
-            self._recorded = self._effective(entry.thinking_level)
+            self._recorded_wish = None if entry.get(UNSET_FIELD) is True else entry.thinking_level
 
     def _level_on_branch(self) -> Level:
         """What reopening would give; read again after the leaf was moved by others."""
         if self.store.leaf_id != self._leaf:
             self._leaf = self.store.leaf_id
-            self._recorded = self._effective(_wish_on_branch(self.branch(), self._catalog))
+            self._recorded_wish = _wish_on_branch(self.branch(), self._catalog)
             self._model_on_branch(warns=False)
-        return self._recorded
+        return self._effective(self._recorded_wish)
 
     def _model_on_branch(self, *, warns: bool) -> Model | None:
         change = self.store.latest(MODEL_CHANGE)
@@ -231,11 +234,12 @@ def _wish_on_branch(branch: Sequence[Entry], catalog: ModelCatalog) -> Level | N
     """The last wish on the branch; None: nobody chose.
 
     A level right behind a model change that the new model's clamp explains is no wish: the earlier one still stands.
-    Any other level there is one (Pi goes to the level that it remembers for the model).
+    Any other level there is one (Pi goes to the level that it remembers for the model), and so is the first of all.
     Seed: thinking:owner:own-change-not-foreign
     """
     behind_models: list[tuple[Entry, Level]] = []
     wish: Level | None = None
+    is_first = True
     for index in reversed(positions(branch, LEVEL_CHANGE)):
         entry = branch[index]
         if not is_level(entry.thinking_level):
@@ -244,11 +248,13 @@ def _wish_on_branch(branch: Sequence[Entry], catalog: ModelCatalog) -> Level | N
             behind_models.append((branch[index - 1], entry.thinking_level))
             continue
         wish = None if entry.get(UNSET_FIELD) is True else entry.thinking_level
+        is_first = False
         break
     for change, level in reversed(behind_models):
         model = catalog.get(str(change.get("provider")), str(change.get("modelId")))
-        if model is None or model.clamp(wish or DEFAULT_LEVEL) != level:
+        if is_first or model is None or model.clamp(wish or DEFAULT_LEVEL) != level:
             wish = level
+        is_first = False
     return wish
 
 
