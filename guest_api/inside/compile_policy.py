@@ -105,7 +105,7 @@ def _refused(source: str, message: str, line: int | None) -> ProgramRefusedError
 
 def _compile(source: str, namespaces: tuple[str, ...]) -> CodeType:
     tree = ast.parse(source.removeprefix("\ufeff"), PROGRAM_FILENAME)
-    body = tree.body or [ast.Pass()]
+    body = [_ReturnLines().visit(statement) for statement in tree.body] or [ast.Pass()]
     entry = ast.AsyncFunctionDef(
         name=ENTRY_NAME,
         args=ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[]),
@@ -130,6 +130,24 @@ def _compile(source: str, namespaces: tuple[str, ...]) -> CodeType:
     code = result.code
     assert code is not None  # noqa: S101  there were no errors
     return code
+
+
+class _ReturnLines(ast.NodeTransformer):
+    """The program's own `return value` becomes `return (value, line)`: a result that cannot cross is quoted there."""
+
+    def visit_Return(self, node: ast.Return) -> ast.Return:
+        value = node.value or ast.copy_location(ast.Constant(None), node)
+        line = ast.copy_location(ast.Constant(node.lineno), value)
+        node.value = ast.copy_location(ast.Tuple([value, line], ast.Load()), value)
+        return node
+
+    def _inner(self, node: ast.AST) -> ast.AST:
+        return node
+
+    visit_FunctionDef = visit_AsyncFunctionDef = visit_ClassDef = _inner
+
+    def generic_visit(self, node: ast.AST) -> ast.AST:
+        return super().generic_visit(node) if not isinstance(node, ast.expr) else node
 
 
 _roots: Final = [frozenset[str]()]

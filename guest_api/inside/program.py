@@ -86,6 +86,8 @@ class _Run:
     def __init__(self, channel: Channel, start: wire.Start) -> None:
         self._channel = channel
         self._start = start
+        self._return_line: int | None = None
+        """Of the `return` that gave the result."""
         self._scheduler = scheduler.Scheduler(channel, frame_limit_bytes=start.frame_limit_bytes)
         self._output = _Output(channel, start.output_limit_bytes, start.frame_limit_bytes)
         self._reserve: bytes | None = bytes(_MEMORY_RESERVE_BYTES)
@@ -121,7 +123,11 @@ class _Run:
         task = scheduler.Task(coroutine, "program")
         self._scheduler.main_task = task
         self._scheduler.run_until(task)
-        return task.result()
+        returned = task.result()
+        if returned is None:
+            return None  # it ended without a `return` of its own
+        value, self._return_line = returned
+        return value
 
     def _finish(self, value: Any) -> None:
         start = self._start
@@ -130,7 +136,9 @@ class _Run:
             crossing = values.to_wire(value)
             frame = wire.encode(wire.Done(crossing))
         except values.ValueRefusedError as error:
-            self._close(wire.Failed("program", f"the result cannot cross: {error}"))
+            line = self._return_line
+            quoted = quoted_line(self._start.source, line)
+            self._close(wire.Failed("program", f"the result cannot cross: {error}", line=line, source_line=quoted))
             return
         except BaseException as error:  # a guest's own __repr__ or memory
             self._close(self._failure(error))

@@ -92,7 +92,10 @@ def test_the_run_is_recorded_on_the_branch(desk: Desk) -> None:
         ("a = 1\nb = 2\nraise ValueError('third')", "program", 3, "raise ValueError('third')", "ValueError: third"),
         ("def f(:\n  pass", "rejected", 1, "def f(:", "SyntaxError"),
         ("x = 1\ndef f():\n    return 1 / 0\nf()", "program", 3, "return 1 / 0", "ZeroDivisionError"),
-        ("return {'rows': [{'score': float('nan')}]}", "program", None, None, "$.rows[0].score"),
+        (
+            "def f():\n    return float('nan')\nif f():\n    return {'rows': [{'score': f()}]}",
+            *("program", 4, "return {'rows': [{'score': f()}]}", "$.rows[0].score"),
+        ),
         ("return ().__class__", "rejected", 1, "return ().__class__", "__class__"),
         ("a = []\nwhile True:\n    a.append('a' * 10_000_000)", "limit", None, None, "executor.memoryLimitBytes"),
         ("await thinking.set(level='hihg')", "program", 1, "await thinking.set(level='hihg')", "high"),
