@@ -3,6 +3,7 @@
 Invariant: a line that was acknowledged is on the file with its newline; a line that was not leaves no byte behind.
 """
 
+import contextlib
 import os
 from pathlib import Path
 from typing import Literal, TypeAlias
@@ -16,6 +17,8 @@ Durability: TypeAlias = Literal["entry", "run", "none"]
 
 class LineFile:
     """Appends under the writer's guard."""
+
+    _fd = -1  # `__del__` runs even where the file could not be opened
 
     def __init__(self, path: Path, guard: WriterGuard, durability: Durability) -> None:
         self._path = path
@@ -91,6 +94,10 @@ class LineFile:
             os.close(self._fd)
             self._fd = -1
             self._guard.release()
+
+    def __del__(self) -> None:
+        with contextlib.suppress(Exception):
+            self.close()
 
     def _check_sound(self) -> None:
         if self._fd < 0:

@@ -4,10 +4,12 @@ The lock file is never unlinked (a second process could hold the unlinked one), 
 descriptor is closed on exec and in every forked child, so that a killed owner frees the session at once.
 """
 
+import contextlib
 import fcntl
 import os
 import shlex
 import sys
+import threading
 import time
 import weakref
 from pathlib import Path
@@ -40,6 +42,8 @@ class Owner(msgspec.Struct, frozen=True, kw_only=True):
 
 
 _live_guards: Final["weakref.WeakSet[WriterGuard]"] = weakref.WeakSet()
+_no_fork: Final = threading.RLock()
+"""Held while a lock's descriptor is open and no guard knows of it: a fork in another thread waits that long."""
 
 
 class WriterGuard:
@@ -57,16 +61,17 @@ class WriterGuard:
         Raises: SessionOwnedError: another writer holds it; it names the owner. OSError: the lock cannot be made.
         """
         lock_path = lock_path_of(session_path)
-        fd = os.open(lock_path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        try:
-            holder = _lock(fd)
-        except BaseException:
-            os.close(fd)
-            raise
-        if holder is not None:
-            os.close(fd)
-            raise SessionOwnedError(session_path, holder)
-        guard = cls(lock_path, fd)
+        with _no_fork:
+            fd = os.open(lock_path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            try:
+                holder = _lock(fd)
+            except BaseException:
+                os.close(fd)
+                raise
+            if holder is not None:
+                os.close(fd)
+                raise SessionOwnedError(session_path, holder)
+            guard = cls(lock_path, fd)
         owner = Owner(command=_command(), pid=os.getpid(), host=gethostname(), since=now_timestamp())
         os.ftruncate(fd, 0)
         os.pwrite(fd, msgspec.json.encode(owner) + b"\n", 0)
@@ -88,6 +93,11 @@ class WriterGuard:
             fcntl.flock(fd, fcntl.LOCK_UN)
         finally:
             os.close(fd)
+
+    def __del__(self) -> None:
+        # A store that was dropped and never closed: else its session stayed owned, in forked children too.
+        with contextlib.suppress(Exception):
+            self.release()
 
     def drop_in_child(self) -> None:
         """Close the descriptor without unlocking: the lock belongs to the parent's open file."""
@@ -167,6 +177,7 @@ def _command() -> str:
 def _drop_all_in_child() -> None:
     for guard in list(_live_guards):
         guard.drop_in_child()
+    _no_fork.release()
 
 
-os.register_at_fork(after_in_child=_drop_all_in_child)
+os.register_at_fork(before=_no_fork.acquire, after_in_parent=_no_fork.release, after_in_child=_drop_all_in_child)

@@ -1,11 +1,14 @@
 """One writer at a time, shown with real processes: refused at once by name, free at once after a kill, no lock for readers."""
 
+import contextlib
 import fcntl
+import gc
 import json
 import os
 import signal
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -142,6 +145,54 @@ def test_the_descriptor_is_closed_in_a_forked_child_which_cannot_write(path):
     TranscriptStore.open(path).close()  # the living child does not keep the session
     os.kill(child, signal.SIGKILL)
     os.waitpid(child, 0)
+
+
+def test_a_store_that_is_dropped_unclosed_frees_its_session_and_leaves_no_descriptor_to_forked_children(path):
+    def descriptors() -> list[str]:
+        names = []
+        for fd in os.listdir("/proc/self/fd"):
+            with contextlib.suppress(FileNotFoundError):  # the listing's own
+                names.append(os.readlink(f"/proc/self/fd/{fd}"))
+        return [name for name in names if name.startswith(str(path))]
+
+    store = TranscriptStore.open(path)
+    assert descriptors()
+    store.append_custom("t")
+    store.subscribe([store].append)  # a cycle: only the collector finds it
+    del store
+    gc.collect()
+    assert descriptors() == []
+    assert owner_of(path) is None
+    TranscriptStore.open(path).close()
+
+
+def test_a_fork_in_another_thread_never_inherits_a_lock_that_is_just_being_taken(path, monkeypatch):
+    """The child is forked exactly between the lock and the guard that would drop it there."""
+    real, taken, forked = fcntl.flock, threading.Event(), threading.Event()
+
+    def slow(fd: int, how: int) -> None:
+        real(fd, how)
+        if how & fcntl.LOCK_EX:
+            taken.set()
+            assert not forked.wait(0.2)  # real time on purpose: the fork must be waiting for us
+
+    monkeypatch.setattr(fcntl, "flock", slow)
+    opening = threading.Thread(target=lambda: TranscriptStore.open(path).close())
+    opening.start()
+    taken.wait()
+    child = os.fork()
+    if child == 0:
+        signal.pause()
+        os._exit(0)
+    forked.set()
+    opening.join()
+    monkeypatch.setattr(fcntl, "flock", real)
+    with TranscriptStore.open(path) as store:
+        names = [os.readlink(entry) for entry in Path(f"/proc/{child}/fd").iterdir()]
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+        assert not [name for name in names if name.endswith(".lock")]
+        store.append_custom("t")
 
 
 def test_a_killed_owner_s_forked_child_does_not_keep_the_session(path):
