@@ -101,6 +101,7 @@ class Ask(msgspec.Struct, frozen=True, array_like=True, tag="ask"):
     samples: tuple[str, ...]
     caller: tuple[str, ...]
     because: str
+    earlier: int = 0
 
 
 class Withdraw(msgspec.Struct, frozen=True, array_like=True, tag="withdraw"):
@@ -324,6 +325,7 @@ class ControlClient:
                     request.samples,
                     request.caller or self._path,
                     request.because,
+                    request.earlier,
                 )
             )
             await event.wait()
@@ -338,7 +340,9 @@ class ControlClient:
             raise
         finally:
             del self._answers[number]
-        # A grant for the session is the parent's to keep: here each answer covers the calls that were shown.
+        # A grant for the session is the parent's to keep: here such an answer covers the calls that were shown.
+        if answers[0] == "run":
+            return "run"
         return "deny" if answers[0] not in ("once", "session", "stored") else "once"
 
     async def need_resident(self) -> str | None:
@@ -369,6 +373,7 @@ def request_from(ask: Ask, path: tuple[str, ...], run_id: str) -> ApprovalReques
         samples=ask.samples,
         caller=(*path, *inner),
         because=ask.because,
+        earlier=ask.earlier,
         run_id=run_id,
     )
 

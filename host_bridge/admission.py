@@ -5,6 +5,7 @@ before anybody is asked about it. Attacked by `tests/host_bridge/test_admission.
 `tests/escapes`.
 """
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
@@ -42,6 +43,7 @@ from host_bridge.trace import Decision
 
 CLASSIFIER_SECONDS: Final = 20.0
 MESSAGE_LIMIT_CHARACTERS: Final = 4000
+FOR_THIS_RUN: Final = "allowed for this run"
 
 
 class Admitted(msgspec.Struct, kw_only=True):
@@ -84,6 +86,10 @@ class RunContext:
     """Entered while a person is asked: the run's deadline stands still."""
     shown: Callable[[ApprovalRequest], None] = _nothing
     """Told right before a question is put."""
+    approved: Counter[tuple[str, Risk]] = field(default_factory=Counter)
+    """Calls that a person let through, by ref and risk."""
+    granted: set[tuple[str, Risk]] = field(default_factory=set)
+    """What was allowed for the rest of this run."""
 
 
 @dataclass(slots=True)
@@ -198,7 +204,7 @@ class Admission:
                     return call
                 settle_error(call, self.registry.unknown(call.ref))
                 return call
-            if self._judge(call, call.action) and not call.action.waits:
+            if self._judge(call, call.action, run) and not call.action.waits:
                 self._settle_value(call, call.action.handler(call.decoded, _context(call, run)))
         except Exception as error:
             settle_error(call, error)
@@ -209,7 +215,7 @@ class Admission:
         try:
             if call.action is None:
                 call.action = await self.registry.resolve(call.ref)
-                ready = self._judge(call, call.action)
+                ready = self._judge(call, call.action, run)
             else:
                 ready = call.decision == "allowed"
             if not ready:
@@ -248,7 +254,7 @@ class Admission:
             raise HandlerError(problems_text(CALL_BY_REF, problems), "rejected", problem_details(problems))
         call.ref, call.arguments = str(ref), arguments or {}
 
-    def _judge(self, call: Admitted, action: Action) -> bool:
+    def _judge(self, call: Admitted, action: Action, run: RunContext) -> bool:
         """Decode, gate, verdict. True: it may run now; False: somebody has to be asked.
 
         Raises: HandlerError: refused.
@@ -267,6 +273,9 @@ class Admission:
         decided = call.verdict = self.verdict(ref, risk)
         if decided.mode == "allow":
             call.decision, call.approver = "allowed", decided.because
+            return True
+        if decided.mode != "deny" and (ref, risk) in run.granted:
+            call.decision, call.approver = "allowed", FOR_THIS_RUN
             return True
         call.decision, call.approver = "denied", decided.because
         if decided.mode == "deny":
@@ -309,6 +318,7 @@ class Admission:
             because=decided.because,
             caller=run.caller,
             run_id=run.run_id,
+            earlier=lambda: run.approved[ref, risk],
         )
         if decided.mode == "auto" and await self._classified(question, run):
             call.decision, call.approver = "approved", "classifier"
@@ -317,14 +327,16 @@ class Admission:
             raise self._unanswered(ref, risk, decided)
 
         def is_settled() -> bool:
-            return self.verdict(ref, risk).mode in ("allow", "deny")
+            return (ref, risk) in run.granted or self.verdict(ref, risk).mode in ("allow", "deny")
 
         with run.waiting():
             answer = await self._desk.ask(question, settled=is_settled, shown=run.shown)
         if answer is None:
             again = self.verdict(ref, risk)
             call.approver = again.because
-            if again.mode != "allow":
+            if again.mode != "deny" and (ref, risk) in run.granted:
+                call.approver = FOR_THIS_RUN
+            elif again.mode != "allow":
                 raise HandlerError(denied_message(ref, risk, again), "denied", {"ref": ref, "risk": risk})
             call.decision = "approved"
             return
@@ -334,6 +346,9 @@ class Admission:
                 f"{ref} (risk {risk}) was denied by the person asked", "denied", {"ref": ref, "risk": risk}
             )
         call.decision = "approved"
+        run.approved[ref, risk] += 1
+        if answer == "run":
+            run.granted.add((ref, risk))
         if answer in ("session", "stored"):
             self.grants.add(ref, risk)
         if answer == "stored" and self.rule_store is not None:

@@ -14,8 +14,9 @@ import trio
 from host_bridge.descriptor import Risk
 from host_bridge.neutral_text import arguments_text, neutral_copy, neutralise
 
-Answer: TypeAlias = Literal["once", "session", "stored", "deny"]
-ANSWERS: Final = frozenset({"once", "session", "stored", "deny"})
+Answer: TypeAlias = Literal["once", "run", "session", "stored", "deny"]
+"""`run`: this ref for the rest of this run, so that a loop asks no second time and the next program asks again."""
+ANSWERS: Final = frozenset({"once", "run", "session", "stored", "deny"})
 COLLECT_SECONDS: Final = 0.03
 """How long a question waits for like calls of the same gather; nobody reads faster."""
 SAMPLES: Final = 3
@@ -36,6 +37,8 @@ class ApprovalRequest:
     """How many like calls (same ref) this one answer covers."""
     samples: tuple[str, ...] = ()
     """Arguments of the first few of them, as JSON text."""
+    earlier: int = 0
+    """How many like calls of this run a person has let through before: a loop is recognised by it."""
     caller: tuple[str, ...] = ()
     """Which child asks, outermost first; empty: this host's own program."""
     because: str = ""
@@ -47,7 +50,7 @@ class Approver(Protocol):
     """Who can be asked. Cancelling `ask` withdraws the question."""
 
     async def ask(self, request: ApprovalRequest) -> Answer:
-        """The answer; anything but the four words counts as deny, and so does an exception."""
+        """The answer; anything but the five words counts as deny, and so does an exception."""
 
 
 ClassifierWord: TypeAlias = Literal["allow", "ask"]
@@ -94,6 +97,8 @@ class Question:
     because: str
     caller: tuple[str, ...] = ()
     run_id: str = ""
+    earlier: Callable[[], int] = int
+    """Asked when the question is put: like calls of this run that a person let through."""
 
 
 def _nothing(request: ApprovalRequest) -> None:
@@ -170,6 +175,7 @@ def request_of(question: Question, covered: Sequence[Any] = ()) -> ApprovalReque
         arguments_text=arguments_text(calls[0]),
         count=len(calls),
         samples=tuple(arguments_text(arguments) for arguments in calls[:SAMPLES]),
+        earlier=question.earlier(),
         caller=tuple(neutralise(part) for part in question.caller),
         because=neutralise(question.because),
         run_id=question.run_id,

@@ -26,6 +26,7 @@ async def answer_child(admission: Admission, request: ApprovalRequest) -> Answer
             because=request.because,
             caller=request.caller,
             run_id=request.run_id,
+            earlier=lambda: request.earlier,
         ),
         settled=lambda: _was_granted(admission, request),
     )

@@ -9,7 +9,7 @@ import trio
 
 from host_bridge.approval_prompt import Answer, ApprovalRequest
 
-ANSWER_WORDS: Final[dict[str, Answer]] = {"y": "once", "a": "session", "always": "stored"}
+ANSWER_WORDS: Final[dict[str, Answer]] = {"y": "once", "r": "run", "a": "session", "always": "stored"}
 """Exactly these; anything else denies, an empty line and end-of-file too."""
 LINE_BYTES: Final = 4096
 TERMINAL: Final = "/dev/tty"
@@ -50,6 +50,8 @@ def question_text(request: ApprovalRequest) -> str:
     lines = [f"\npi-fabric: allow {request.ref}? (risk {request.risk}; {request.because})"]
     if request.caller:
         lines.append(f"  asked by the child {' > '.join(request.caller)}")
+    if request.earlier:
+        lines.append(f"  {request.earlier} such calls of this run were allowed before")
     if request.description:
         lines.append(f"  {request.description}")
     if request.count == 1:
@@ -59,7 +61,7 @@ def question_text(request: ApprovalRequest) -> str:
         lines.extend(f"  arguments: {sample}" for sample in request.samples)
         if (more := request.count - len(request.samples)) > 0:
             lines.append(f"  … and {more} more")
-    lines.append("  y allows once, a for this session, always keeps a rule, anything else denies: ")
+    lines.append("  y allows once, r for this run, a for this session, always keeps a rule, anything else denies: ")
     return "\n".join(lines)
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import mcp_types
+import pydantic
 import trio
 from mcp.shared.message import SessionMessage
 
@@ -92,12 +93,18 @@ async def decoded(item: bytes | Oversized) -> SessionMessage | None:
         return SessionMessage(_parse(item))
     except ValueError as error:
         found = _HEAD_ID.match(item[:PEEK_BYTES]) or _TAIL_ID.search(item[-PEEK_BYTES:])
-        reason = str(error).strip().splitlines()[-1][:200]
-        return None if found is None else _failure(_id(found[1]), f"answered with malformed JSON ({reason})")
+        return None if found is None else _failure(_id(found[1]), f"answered with malformed JSON{_reason(error)}")
 
 
 def _parse(line: bytes) -> Any:
     return mcp_types.jsonrpc_message_adapter.validate_json(line, by_name=False)
+
+
+def _reason(error: ValueError) -> str:
+    """What is wrong with a line, as one clause."""
+    if not isinstance(error, pydantic.ValidationError):
+        return f": {str(error).strip().partition(chr(10))[0][:200]}"
+    return "".join(f": {one['msg'][:200]}" for one in error.errors(include_url=False, include_input=False)[:1])
 
 
 def _failure(answers: int | str, message: str) -> SessionMessage:

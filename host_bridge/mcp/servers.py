@@ -17,10 +17,10 @@ from host_bridge.descriptor import RISKS, Action, CallContext, Descriptor
 from host_bridge.errors import HandlerError
 from host_bridge.mcp.connection import ServerConnection
 from host_bridge.mcp.manifest import Manifest, ManifestCache, Tool, descriptors
-from host_bridge.mcp.names import ref_parts
+from host_bridge.mcp.names import attribute_name, ref_parts
 from host_bridge.mcp.settings import server_settings
 from host_bridge.mcp.values import resource_value, tool_value
-from host_bridge.registry import Registry
+from host_bridge.registry import Registry, UnknownActionError
 from host_bridge.results import ResultFolder, ResultFolders
 
 ROOT: Final = "mcp"
@@ -174,10 +174,21 @@ class McpServers:
     async def _resolve(self, ref: str) -> Action | None:
         """The action of a ref whose server has never been started: start it and look again."""
         name = next((name for name, part in self._parts.items() if ref.startswith(f"{ROOT}.{part}.")), None)
+        if name is None and (meant := self._meant(ref)) is not None:
+            raise UnknownActionError(ref, (meant,))
         if name is None or self.connections[name].state == "ready":
             return None
         await self.connections[name].ready(ref=ref)
         return self._registry.lookup(ref)
+
+    def _meant(self, ref: str) -> str | None:
+        """The ref behind one that was written with the server's configured name: `mcp.my-server.get-issue`."""
+        for name, part in self._parts.items():
+            if ref.startswith(f"{ROOT}.{name}."):
+                written = ref[len(f"{ROOT}.{name}.") :]
+                known = {tool.name: ref for ref, (_, tool) in self._described.get(name, {}).items()}
+                return known.get(written) or f"{ROOT}.{part}.{attribute_name(written)}"
+        return None
 
     def _own_actions(self) -> list[Action]:
         if not self.connections:

@@ -11,7 +11,7 @@ from host_bridge.approvals import ApprovalPolicy, Rule
 from host_bridge.argument_errors import Problem
 from host_bridge.descriptor import Action, Descriptor, Effect
 from host_bridge.errors import HandlerError
-from tests.host_bridge.support import RUN, Counter, ScriptedApprover, admission_of, admit, registry_of
+from tests.host_bridge.support import RUN, Counter, ScriptedApprover, admission_of, admit, registry_of, until
 
 ALLOW_ALL = ApprovalPolicy(rules=(Rule("*", "allow"),))
 
@@ -242,6 +242,42 @@ async def test_a_session_answer_is_asked_for_once_and_is_told():
     assert len(counter.ran) == 20
     assert len(approver.requests) == 1
     assert told == [("files.write", "write")]
+
+
+async def test_an_answer_for_the_run_ends_the_questions_of_its_loop_and_of_no_other_run():
+    """AP-03: a loop of twenty writes, then another program of the same session."""
+    counter, approver = Counter(), ScriptedApprover("once", "run", "deny", "once")
+    admission = admission_of(registry_of(counter.immediate(), counter.waiting()), approver)
+    run, later = RunContext(run_id="run-a"), RunContext(run_id="run-b")
+    calls = [await admit(admission, "files.write", {"path": str(n)}, run) for n in range(20)]
+    assert all(call.ok for call in calls)
+    assert [(call.decision, call.approver) for call in calls[:3]] == [
+        ("approved", "person"), ("approved", "person"), ("allowed", "allowed for this run"),
+    ]  # fmt: skip
+    assert [request.earlier for request in approver.requests] == [0, 1]
+    assert not (await admit(admission, "net.get", {}, run)).ok  # another ref of the same run
+    assert (await admit(admission, "files.write", {"path": "b"}, later)).ok
+    assert (approver.requests[-1].run_id, approver.requests[-1].earlier) == ("run-b", 0)
+    assert len(approver.requests) == 4
+
+
+async def test_an_answer_for_the_run_covers_calls_that_were_already_waiting():
+    counter, approver = Counter(), ScriptedApprover("run", seconds=0.05)
+    admission, run = admission_of(registry_of(counter.waiting()), approver), RunContext(run_id="run-a")
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(admit, admission, "net.get", {"url": "1"}, run)
+        await until(lambda: approver.open == 1)
+        nursery.start_soon(admit, admission, "net.get", {"url": "2"}, run)
+    assert sorted(counter.ran) == ["1", "2"]
+    assert len(approver.requests) == 1
+
+
+async def test_a_deny_wins_over_an_answer_for_the_run():
+    counter, approver = Counter(), ScriptedApprover("run")
+    admission, run = admission_of(registry_of(counter.immediate()), approver), RunContext(run_id="run-a")
+    assert (await admit(admission, "files.write", {}, run)).ok
+    denying = admission.with_policy(ApprovalPolicy(run_deny=frozenset({"write"})))
+    assert (await admit(denying, "files.write", {}, run)).kind == "denied"
 
 
 async def test_the_run_sees_one_runs_flags_only():

@@ -40,7 +40,8 @@ async def test_a_flood_that_answers_no_call_ends_the_server(tmp_path: Path) -> N
 async def test_malformed_json_fails_the_call_it_answers(tmp_path: Path) -> None:
     async with opened({"bad": raw("malformed")}, tmp_path) as calls:
         kind, message = await calls.refusal("mcp.bad.go")
-        assert (kind, "answered with malformed JSON" in message) == ("host", True)
+        assert (kind, "answered with malformed JSON: Invalid JSON: " in message) == ("host", True)
+        assert "http" not in message
 
 
 async def test_what_json_cannot_carry_is_refused_with_its_path(tmp_path: Path) -> None:

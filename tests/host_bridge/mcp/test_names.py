@@ -1,6 +1,7 @@
 """Refs are attributes that a program can write, and no two tools share one."""
 
 import keyword
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -8,6 +9,7 @@ from hypothesis import strategies as st
 
 from host_bridge.mcp.names import attribute_name, ref_parts
 from host_bridge.registry import check_ref
+from tests.host_bridge.mcp.calling import opened, raw
 
 
 @pytest.mark.parametrize(
@@ -61,3 +63,13 @@ def test_very_long_names_stay_apart_and_short_enough() -> None:
     parts = ref_parts(["a" * 300 + "x", "a" * 300 + "y"])
     assert len(set(parts.values())) == 2
     assert all(len(part) <= 100 for part in parts.values())
+
+
+async def test_a_servers_own_spelling_is_answered_with_the_ref_that_exists(tmp_path: Path) -> None:
+    async with opened({"my-server.v2": raw("normal")}, tmp_path) as calls:
+        for written in ("mcp.my-server.v2.go", "mcp.my-server.v2.get-it"):
+            kind, message = await calls.refusal(written)
+            meant = written.replace("my-server.v2", "my_server_v2").replace("-", "_")
+            assert (kind, message) == ("rejected", f"unknown action {written!r}; did you mean {meant}?")
+        assert calls.state("my-server.v2")["starts"] == 0
+        assert await calls.value("mcp.my_server_v2.go") == "done"
