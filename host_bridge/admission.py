@@ -318,6 +318,7 @@ class Admission:
             because=decided.because,
             caller=run.caller,
             run_id=run.run_id,
+            order=call.id,
             earlier=lambda: run.approved[ref, risk],
         )
         if decided.mode == "auto" and await self._classified(question, run):

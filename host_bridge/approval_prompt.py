@@ -83,6 +83,7 @@ class _Waiting:
     """One call that waits for an answer."""
 
     arguments: Any
+    order: int
     answer: Answer | None = None
 
 
@@ -97,6 +98,8 @@ class Question:
     because: str
     caller: tuple[str, ...] = ()
     run_id: str = ""
+    order: int = 0
+    """Like calls are shown in this order: that in which the program made them."""
     earlier: Callable[[], int] = int
     """Asked when the question is put: like calls of this run that a person let through."""
 
@@ -131,7 +134,7 @@ class ApprovalDesk:
         Cancelled: the question is withdrawn, unless other calls wait for the same answer: then it is put again.
         """
         key = (question.run_id, question.ref, question.risk, question.caller, question.because)
-        me = _Waiting(question.arguments)
+        me = _Waiting(question.arguments, question.order)
         alike = self._waiting.setdefault(key, [])
         alike.append(me)
         try:
@@ -142,7 +145,7 @@ class ApprovalDesk:
                     return None
                 await trio.sleep(self._collect_seconds)
                 # Like calls that come from here on were not shown: they wait for the next question.
-                covered = [member for member in alike if member.answer is None]
+                covered = sorted((member for member in alike if member.answer is None), key=lambda one: one.order)
                 request = request_of(question, covered)
                 shown(request)
                 answer = await self._put(request)

@@ -51,7 +51,7 @@ def question_text(request: ApprovalRequest) -> str:
     if request.caller:
         lines.append(f"  asked by the child {' > '.join(request.caller)}")
     if request.earlier:
-        lines.append(f"  {request.earlier} such calls of this run were allowed before")
+        lines.append(f"  allowed before in this run: {request.earlier}")
     if request.description:
         lines.append(f"  {request.description}")
     if request.count == 1:

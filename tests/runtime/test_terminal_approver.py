@@ -102,3 +102,8 @@ def test_without_a_terminal_nobody_is_asked(terminal):
     assert terminal_approver(stdin=closed) is None
     with open(terminal[1]) as tty:
         assert terminal_approver(stdin=tty).path == terminal[1]
+
+
+def test_a_loops_question_says_how_many_were_allowed_before():
+    assert "allowed before in this run: 3" in question_text(request(earlier=3))
+    assert "allowed before" not in question_text(request())
