@@ -15,9 +15,7 @@ from runtime.trust import TrustFileError, TrustStore, agent_dir
 
 @click.command(
     "trust",
-    epilog=examples(
-        "pi-fabric trust", "pi-fabric trust ~/work", "pi-fabric trust --revoke", "pi-fabric trust --list"
-    ),
+    epilog=examples("pi-fabric trust", "pi-fabric trust ~/work", "pi-fabric trust --revoke", "pi-fabric trust --list"),
 )
 @click.argument("directory", required=False, type=click.Path(path_type=Path), metavar="[DIR]")
 @click.option("--revoke", is_flag=True, help="Take the trust back.")
