@@ -124,6 +124,20 @@ def bounded_calls(records: Sequence[CallRecord], *, most: int = SESSION_CALLS) -
     return [records[index].entry() for index in sorted(kept)], len(records) - len(kept)
 
 
+def would_block_counts(records: Sequence[CallRecord]) -> dict[str, int]:
+    """How many calls of each ref an audit let through that enforce would refuse: all of them, listed or not.
+
+    Past `SESSION_REFS` different refs the rest is counted together, under `*`.
+    """
+    counts: dict[str, int] = {}
+    for record in records:
+        if record.would_block:
+            ref = record.ref[:REF_CHARACTERS]
+            key = ref if ref in counts or len(counts) < SESSION_REFS else "*"
+            counts[key] = counts.get(key, 0) + 1
+    return counts
+
+
 def run_entry(
     *,
     run_id: str,
@@ -140,6 +154,7 @@ def run_entry(
     `kind` is `done` or the run's error kind; `sha256` is of the program's source.
     """
     calls, omitted = bounded_calls(records)
+    blocked = would_block_counts(records)
     return {
         "version": 1,
         "runId": run_id,
@@ -152,4 +167,5 @@ def run_entry(
         "ms": round(ms, 3),
         "skippedLayers": list(skipped_layers),
         "schemaMode": schema_mode,
+        **({"wouldBlock": blocked} if blocked else {}),
     }

@@ -76,7 +76,14 @@ def details(entry: Entry) -> list[str]:
                 if not blocked
                 else "  (schema audit: would block" + (f": {blocked})" if isinstance(blocked, str) else ")")
             )
+            if call.get("decision") == "blocked":
+                audit = "  (schema enforce: blocked)"
             lines.append(f"call {call.get('ref', '?')}: {outcome}{audit}")
+    if (omitted := data.get("omittedCalls")) and isinstance(omitted, int):
+        lines.append(f"{omitted} more calls")
+    counts = data.get("wouldBlock")
+    if isinstance(counts, dict) and counts:
+        lines.append("schema audit would block: " + ", ".join(f"{ref} {count}×" for ref, count in counts.items()))
     return lines
 
 
@@ -135,7 +142,11 @@ def _describe_run(data: object) -> str:
     kind = data.get("kind")
     outcome = "done" if kind == "done" else f"failed ({kind})" if isinstance(kind, str) else "outcome unknown"
     calls = data.get("calls")
-    count = f", {len(calls)} calls" if isinstance(calls, list) else ""
+    total = data.get("callCount")
+    number = total if isinstance(total, int) else len(calls) if isinstance(calls, list) else None
+    count = f", {number} calls" if number is not None else ""
+    mode = data.get("schemaMode")
+    count += f", schema {mode}" if mode in ("audit", "enforce") else ""
     name = data.get("runId") or data.get("run_id") or data.get("id")
     return f"run{f' {name}' if name else ''}: {outcome}{count}"
 

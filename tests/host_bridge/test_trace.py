@@ -59,6 +59,18 @@ def test_a_session_entry_is_bounded_whatever_was_called():
     assert {"version", "runId", "sha256", "kind", "calls", "startedAt", "ms", "skippedLayers"} <= entry.keys()
 
 
+def test_every_call_that_enforce_would_refuse_is_counted_though_few_are_listed():
+    records = [record(n, ref="pi.write", would_block=True) for n in range(900)]
+    records += [record(900 + n, ref=f"m.t{n}", would_block=True) for n in range(600)] + [record(1500, ref="pi.read")]
+    entry = run_entry(
+        run_id="r", sha256="s", kind="done", records=records, started_at_ms=1, ms=2.0, skipped_layers=[],
+        schema_mode="audit",
+    )  # fmt: skip
+    assert entry["wouldBlock"]["pi.write"] == 900
+    assert sum(entry["wouldBlock"].values()) == 1500
+    assert (len(entry["wouldBlock"]), entry["wouldBlock"]["*"]) == (501, 101)
+
+
 def test_previews_are_short_safe_and_say_the_whole_size():
     assert preview_of({}) == ("{}", 2)
     assert preview_of({"a": 1}) == ('{"a":1}', 7)

@@ -118,6 +118,30 @@ def test_schema_mode_stops_every_tool_of_a_server_whatever_it_says_of_itself(des
         assert entry["calls"][0].get("wouldBlock", False) is (mode == "audit")
 
 
+def test_the_session_shows_the_mode_and_every_call_that_enforce_would_refuse(desk: Desk) -> None:
+    source = "for n in range(300):\n    await thinking.reset()\nawait pi.ls()"
+    for mode in ("audit", "enforce"):
+        desk.write("mode.json", json.dumps({"schema": {"mode": mode}}))
+        desk.run(source, "--config", "mode.json", "--allow", "write", "--session", "mode.jsonl")
+    text = desk.command("sessions", "show", "mode.jsonl").out
+    assert "done, 301 calls, schema audit\n" in text
+    assert "call thinking.reset: ok  (schema audit: would block)" in text
+    assert "call pi.ls: ok\n" in text
+    assert "schema audit would block: thinking.reset 300×" in text
+    assert "failed (denied), 1 calls, schema enforce\n" in text
+    assert "call thinking.reset: denied  (schema enforce: blocked)" in text
+    (audit, _) = desk.custom("mode.jsonl", "pi-fabric-run")
+    assert audit["wouldBlock"] == {"thinking.reset": 300}
+
+
+@pytest.mark.parametrize("mode", ["bogus", "", "Enforce", None, True])
+def test_an_invalid_schema_mode_is_a_configuration_error(desk: Desk, mode: Any) -> None:
+    desk.write("mode.json", json.dumps({"schema": {"mode": mode}}))
+    ended = desk.command("run", "-", "--config", "mode.json", "--no-session", stdin="return 1")
+    assert ended.status == 2
+    assert "schema.mode" in ended.err
+
+
 async def test_under_enforce_nothing_starts_a_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PI_CODING_AGENT_DIR", str(tmp_path / "agent"))
     program = """
