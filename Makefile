@@ -26,7 +26,7 @@ run: $(VENV)/.core  ## the main example, end to end
 	$(BIN)/pi-fabric run examples/adaptive_thinking.py --allow write --progress
 
 test: $(VENV)/.dev  ## every test, at most six minutes on two cores
-	$(BIN)/python -m pytest -m "not soak"
+	$(BIN)/python -m pytest -m "not soak" -n 2 --dist loadfile
 
 check: $(VENV)/.dev  ## lint, format, types, import order
 	$(BIN)/ruff check .
