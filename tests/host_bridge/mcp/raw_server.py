@@ -57,6 +57,22 @@ def call(request: dict[str, object]) -> None:
         STATE.touch()
         send({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"})
         reply(request, {"content": [{"type": "text", "text": "grown"}]})
+    elif MODE == "storm":
+        for _ in range(5000):
+            send({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"})
+        reply(request, {"content": [{"type": "text", "text": "calm"}]})
+    elif MODE == "stranger":
+        for other in (10**6, "x", None):
+            send({"jsonrpc": "2.0", "id": other, "result": {"content": []}})
+        send(
+            {"jsonrpc": "2.0", "id": 77, "method": "sampling/createMessage", "params": {"messages": [], "maxTokens": 1}}
+        )
+        send({"jsonrpc": "2.0", "id": 78, "method": "roots/list"})
+        send({"jsonrpc": "2.0", "method": "notifications/message", "params": {"level": "info", "data": "hi"}})
+        send({"jsonrpc": "2.0", "method": "notifications/nobody/knows"})
+        reply(request, {"content": [{"type": "text", "text": "mine"}]})
+    elif MODE == "odd":
+        reply(request, {"content": [{"type": "text", "text": request["params"]["name"]}]})  # type: ignore[index]
     elif MODE == "dies":
         os._exit(3)
     else:
@@ -78,9 +94,17 @@ def main() -> None:
         request = json.loads(line)
         method = request.get("method")
         if method == "initialize":
-            version = request["params"]["protocolVersion"]
+            version = "1999-01-01" if MODE == "oldest" else request["params"]["protocolVersion"]
+            if MODE == "nonsense":
+                reply(request, {"hello": "world"})
+                continue
             info = {"name": "raw", "version": "1"}
             reply(request, {"protocolVersion": version, "capabilities": {"tools": {}}, "serverInfo": info})
+        elif method == "tools/list" and MODE == "endless":
+            reply(request, {"tools": [], "nextCursor": "again"})
+        elif method == "tools/list" and MODE == "odd":
+            names = ["class", "get-it", "get.it", "get_it", "日本", "a b", "x" * 300, "__init__", "mro"]
+            reply(request, {"tools": [{"name": n, "inputSchema": {"type": "object"}} for n in names]})
         elif method == "tools/list":
             reply(request, {"tools": tools()})
         elif method == "tools/call":

@@ -131,3 +131,37 @@ async def test_a_damaged_cache_is_as_good_as_none(tmp_path: Path) -> None:
     path.write_bytes(good)
     assert cache.load("plain", settings) is not None
     assert cache.load("plain", server_settings("plain", raw("other"))) is None
+
+
+async def test_a_server_of_an_unknown_protocol_is_not_started_and_says_why(tmp_path: Path) -> None:
+    async with opened({"oldest": raw("oldest"), "nonsense": raw("nonsense")}, tmp_path) as calls:
+        kind, message = await calls.refusal("mcp.oldest.go")
+        assert (kind, "1999-01-01" in message) == ("host", True)
+        kind, message = await calls.refusal("mcp.nonsense.go")
+        assert (kind, "could not be started" in message) == ("host", True)
+
+
+async def test_a_list_without_end_is_given_up(tmp_path: Path) -> None:
+    async with opened({"endless": raw("endless")}, tmp_path) as calls:
+        _, message = await calls.refusal("mcp.endless.go")
+        assert "did not end" in message
+
+
+async def test_a_storm_of_notifications_and_foreign_messages_disturb_no_call(tmp_path: Path) -> None:
+    async with opened({"storm": raw("storm"), "stranger": raw("stranger")}, tmp_path) as calls:
+        with trio.fail_after(30):
+            assert await calls.value("mcp.storm.go") == "calm"
+            assert await calls.value("mcp.storm.go") == "calm"
+            assert await calls.value("mcp.stranger.go") == "mine"
+            assert await calls.value("mcp.stranger.go") == "mine"
+        assert calls.state("storm")["starts"] == calls.state("stranger")["starts"] == 1
+
+
+async def test_every_odd_name_is_called_by_the_ref_that_the_catalog_gives(tmp_path: Path) -> None:
+    async with opened({"odd": raw("odd")}, tmp_path) as calls:
+        await calls.servers.learn()
+        refs = [entry.descriptor.ref for entry in calls.registry.catalog().entries if entry.source == "mcp:odd"]
+        names = {await calls.value(ref) for ref in refs}
+        assert names == {"class", "get-it", "get.it", "get_it", "日本", "a b", "x" * 300, "__init__", "mro"}
+        assert {"mcp.odd.class_", "mcp.odd.get_it", "mcp.odd.日本", "mcp.odd.a_b", "mcp.odd.nmro"} <= set(refs)
+        assert await calls.value("mcp.odd.get_it") == "get_it"
