@@ -11,6 +11,16 @@ from runtime.transcript import scan
 from runtime.transcript.store import TranscriptStore
 from tests.runtime.transcript.lines import HEADER
 
+ODD_LINES = {
+    "blank": b"",
+    "broken": b'{"type":',
+    "nul": b"\0" * 9,
+    "no id": b'{"type":"custom"}',
+    "empty id": b'{"type":"custom","id":""}',
+    "second header": HEADER.rstrip(b"\n"),
+    "array": b"[]",
+}
+
 
 def odd_file(seed: int, count: int, oddness: float) -> bytes:
     """Mostly a chain; now and then something else."""
@@ -21,7 +31,7 @@ def odd_file(seed: int, count: int, oddness: float) -> bytes:
         parent = ids[-1] if ids else None
         end = b""
         if rng.random() < oddness:
-            what = rng.choice(["side", "root", "orphan", "duplicate", "blank", "broken", "crlf", "spaces", "nul"])
+            what = rng.choice(["side", "root", "orphan", "duplicate", "crlf", "spaces", *ODD_LINES])
             if what == "side" and ids:
                 parent = rng.choice(ids)
             elif what == "root":
@@ -31,8 +41,8 @@ def odd_file(seed: int, count: int, oddness: float) -> bytes:
             elif what == "duplicate" and ids:
                 entry_id = rng.choice(ids)
                 parent = None  # a root: no cycle, which only we cut
-            elif what in {"blank", "broken", "nul"}:
-                lines.append({"blank": b"", "broken": b'{"type":', "nul": b"\0" * 9}[what])
+            elif what in ODD_LINES:
+                lines.append(ODD_LINES[what])
             end = {"crlf": b"\r", "spaces": b"  "}.get(what, b"")
         ids.append(entry_id)
         fields = {
@@ -64,6 +74,8 @@ def test_every_entry_branch_line_and_byte_is_what_a_plain_reader_finds(
         try:
             fields = json.loads(raw)
         except ValueError:
+            continue
+        if not isinstance(fields, dict) or fields["type"] == "session" or not fields.get("id"):
             continue
         last = fields["id"]
         by_id[last], places[last] = fields, (number, raw.rstrip(b"\r"))
