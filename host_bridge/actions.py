@@ -183,9 +183,10 @@ def _schema(kind: Any) -> dict[str, Any] | None:
         (schema,), components = msgspec.json.schema_components([kind], ref_template="#/$defs/{name}")
     except (TypeError, NotImplementedError):
         return None
-    if list(components) == [schema.get("$ref", "").rpartition("/")[2]]:
-        only: dict[str, Any] = next(iter(components.values()))
-        return only
+    root = str(schema.get("$ref", "")).rpartition("/")[2]
+    if root in components and f'"#/$defs/{root}"' not in msgspec.json.encode(components).decode():
+        # In place, so that everybody finds the parameters at the top; unless something inside refers to it.
+        schema = components.pop(root)
     return {**schema, "$defs": components} if components else schema
 
 

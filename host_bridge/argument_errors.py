@@ -3,16 +3,19 @@
 It explains msgspec Structs; JSON Schemas are explained by `host_bridge.arguments` with the same `Problem`.
 """
 
+import dataclasses
 import difflib
-import types
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from enum import Enum
-from typing import Any, Literal, Protocol, Union, get_args, get_origin
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final, Protocol, get_args, get_origin
 
 import msgspec
 
+from host_bridge.type_words import Field, bare, choices, dataclass_fields, wanted
+
 GOT_LIMIT_CHARACTERS = 80
+MOST_INSIDE: Final = 5
+"""Problems told of one list or dict: a thousand bad rows are told by the first few."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +79,12 @@ def closest(got: object, names: Iterable[str]) -> str | None:
 def struct_problems(parameters: type[msgspec.Struct], arguments: dict[str, Any], error: Exception) -> list[Problem]:
     """Why `arguments` do not decode into `parameters`; `error` is what msgspec said, used when it knows more."""
     fields = {field.encode_name: field for field in msgspec.structs.fields(parameters)}
+    return _fields_problems(fields, arguments, error, closed=parameters.__struct_config__.forbid_unknown_fields)
+
+
+def _fields_problems(
+    fields: Mapping[str, Field], arguments: dict[str, Any], error: Exception, *, closed: bool
+) -> list[Problem]:
     names = list(fields)
     # A field that was given is not what a misspelt one meant.
     missing_first = [name for name in names if name not in arguments] or names
@@ -84,7 +93,7 @@ def struct_problems(parameters: type[msgspec.Struct], arguments: dict[str, Any],
         if names
         else Problem(name, show(arguments[name]), "no arguments")
         for name in arguments
-        if name not in fields
+        if name not in fields and closed
     ]
     for name, field in fields.items():
         if name not in arguments:
@@ -95,7 +104,7 @@ def struct_problems(parameters: type[msgspec.Struct], arguments: dict[str, Any],
         try:
             msgspec.convert(value, field.type, strict=True)
         except (msgspec.ValidationError, RecursionError) as fault:
-            problems.append(_field_problem(name, value, field.type, fault))
+            problems += _explained(name, value, field.type, fault)
     if not problems:
         # The fields are fine one by one: a rule between them (`__post_init__`) refused.
         # It may name its own field: `turns: got 3, wanted no turns`.
@@ -107,28 +116,30 @@ def struct_problems(parameters: type[msgspec.Struct], arguments: dict[str, Any],
     return problems
 
 
-def wanted(kind: Any) -> str:
-    """A type in words: `text`, `a whole number from 1 to 20`, `one of 'low', 'high'`."""
-    if hasattr(kind, "__metadata__"):
-        return wanted(kind.__origin__) + "".join(
-            _constraint(m) for m in kind.__metadata__ if isinstance(m, msgspec.Meta)
-        )
-    origin = get_origin(kind)
-    if origin is Literal:
-        return _one_of(get_args(kind))
-    if isinstance(kind, type) and issubclass(kind, Enum):
-        return _one_of(member.value for member in kind)
-    if origin in (Union, types.UnionType):
-        parts = [wanted(part) for part in get_args(kind) if part not in (type(None), msgspec.UnsetType)]
-        return " or ".join(dict.fromkeys(parts))
-    if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
-        fields = msgspec.structs.fields(kind)
-        return "a dict with " + ", ".join(f.encode_name + ("" if f.required else "?") for f in fields)
-    words: dict[Any, str] = {
-        str: "text", int: "a whole number", float: "a number", bool: "true or false", type(None): "nothing",
-        list: "a list", tuple: "a list", set: "a list", dict: "a dict", Any: "any value",
-    }  # fmt: skip
-    return words.get(origin or kind) or str(getattr(kind, "__name__", kind))
+def _explained(name: str, value: Any, kind: Any, fault: Exception) -> list[Problem]:
+    """Every problem inside one value, each under its own path: `place.lat`, `rows[3].score`."""
+    plain = bare(kind)
+    inside: list[Problem] = []
+    if isinstance(value, dict) and isinstance(plain, type) and issubclass(plain, msgspec.Struct):
+        inside = struct_problems(plain, value, fault)
+    elif isinstance(value, dict) and dataclasses.is_dataclass(plain) and isinstance(plain, type):
+        inside = _fields_problems(dataclass_fields(plain), value, fault, closed=False)
+    if inside:
+        return [replace(one, field=f"{name}.{one.field}" if one.field else name) for one in inside]
+    origin, parts = get_origin(plain), get_args(plain)
+    items: Iterable[tuple[str, Any]] = ()
+    if isinstance(value, list) and origin in (list, set, frozenset) and parts:
+        items = ((f"{name}[{index}]", item) for index, item in enumerate(value))
+    elif isinstance(value, dict) and origin is dict and len(parts) > 1:
+        items = ((f"{name}.{key}", item) for key, item in value.items())
+    for path, item in items:
+        try:
+            msgspec.convert(item, parts[-1], strict=True)
+        except (msgspec.ValidationError, RecursionError) as error:
+            inside += _explained(path, item, parts[-1], error)
+        if len(inside) >= MOST_INSIDE:
+            break
+    return inside or [_field_problem(name, value, kind, fault)]
 
 
 def _field_problem(name: str, value: Any, kind: Any, fault: Exception) -> Problem:
@@ -137,7 +148,7 @@ def _field_problem(name: str, value: Any, kind: Any, fault: Exception) -> Proble
     if path:
         inner = path.removesuffix("`")
         return Problem(name + inner, show(_at(value, inner)), _lower_first(reason.replace("`", "")))
-    return Problem(name, show(value), wanted(kind), closest(value, [c for c in _choices(kind) if isinstance(c, str)]))
+    return Problem(name, show(value), wanted(kind), closest(value, [c for c in choices(kind) if isinstance(c, str)]))
 
 
 def _at(value: Any, path: str) -> Any:
@@ -151,39 +162,6 @@ def _at(value: Any, path: str) -> Any:
         except (KeyError, IndexError, TypeError, ValueError):
             break
     return value
-
-
-def _choices(kind: Any) -> list[Any]:
-    if get_origin(kind) is Literal:
-        return list(get_args(kind))
-    if isinstance(kind, type) and issubclass(kind, Enum):
-        return [member.value for member in kind]
-    return [choice for part in get_args(kind) for choice in _choices(part)]
-
-
-def _constraint(meta: msgspec.Meta) -> str:
-    texts = []
-    if meta.ge is not None and meta.le is not None:
-        texts.append(f"from {meta.ge} to {meta.le}")
-    elif meta.ge is not None:
-        texts.append(f"of at least {meta.ge}")
-    elif meta.le is not None:
-        texts.append(f"of at most {meta.le}")
-    if meta.gt is not None:
-        texts.append(f"above {meta.gt}")
-    if meta.lt is not None:
-        texts.append(f"below {meta.lt}")
-    if meta.max_length is not None:
-        texts.append(f"of length at most {meta.max_length}")
-    if meta.min_length is not None:
-        texts.append(f"of length at least {meta.min_length}")
-    if meta.pattern is not None:
-        texts.append(f"matching {meta.pattern}")
-    return "".join(f" {text}" for text in texts)
-
-
-def _one_of(values: Iterable[Any]) -> str:
-    return "one of " + ", ".join(repr(value) for value in values)
 
 
 def _reason(error: Exception) -> str:

@@ -15,8 +15,9 @@ import msgspec
 from child_agents.inherited_bounds import InheritedBoundsError, inherited_bounds
 from guest_api.bounds import UNBOUNDED, Bounds, BoundsError, inherit, parse_bounds, shown
 from host_bridge.approvals import rule_problem
-from host_bridge.argument_errors import closest, wanted
+from host_bridge.argument_errors import closest
 from host_bridge.mcp.settings import McpSettingsError, ServerSettings, server_settings
+from host_bridge.type_words import wanted
 from runtime import jsonc
 from runtime.config_sections import (
     AgentsSection,

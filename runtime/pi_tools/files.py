@@ -227,4 +227,6 @@ def _failure(ref: str, path: str, error: Exception) -> HandlerError:
     if isinstance(error, OutsideProjectError):
         return HandlerError(f"{ref}: {error}", "denied")
     text = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    if isinstance(error, ValueError):
+        return HandlerError(f"{ref}: {text}", "rejected")
     return HandlerError(f"{ref}: {path}: {text}")

@@ -1,5 +1,6 @@
 """Typed functions become actions with schemas; argument mistakes are told in plain words."""
 
+import datetime as dt
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
@@ -103,7 +104,7 @@ async def test_every_problem_has_its_line():
         "text: got nothing, wanted text",
         "length: got 99, wanted a whole number from 1 to 20",
         "side: got 'lefft', wanted one of 'left', 'right'; did you mean 'left'?",
-        "tags[0]: got 1, wanted expected str, got int",
+        "tags[0]: got 1, wanted text",
     ]
     assert call.details["problems"][0]["closest"] == "text"
 
@@ -130,3 +131,52 @@ def test_bad_refs_and_unusable_parameters_fail_where_they_are_written():
 
     with pytest.raises(TypeError, match="unknown"):
         action(odd, ref="a.b", risk="read")
+
+
+class Place(msgspec.Struct, forbid_unknown_fields=True):
+    lat: float
+    lon: float = 0.0
+
+
+@dataclass
+class Stay:
+    place: Place
+    nights: Annotated[int, msgspec.Meta(ge=1)] = 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ({"stays": [{"place": {"lat": "x"}}], "by": {}}, ["stays[0].place.lat: got 'x', wanted a number"]),
+        (
+            {"stays": [{"place": {"lat": 1, "lng": 2}, "nights": 0}, {}], "by": {}},
+            [
+                "stays[0].place.lng: got 2, wanted one of lat, lon; did you mean 'lon'?",
+                "stays[0].nights: got 0, wanted a whole number of at least 1",
+                "stays[1].place: got nothing, wanted a dict with lat, lon?",
+            ],
+        ),
+        ({"stays": [3], "by": {"a": "b"}}, [
+            "stays[0]: got 3, wanted a dict with place, nights?",
+            "by.a: got 'b', wanted a date as text, 2026-01-31",
+        ]),
+    ],
+)  # fmt: skip
+async def test_problems_inside_a_value_are_told_by_their_path_in_plain_words(arguments, told):
+    @action(ref="t.book", risk="read")
+    def book(stays: list[Stay], by: dict[str, dt.date], when: dt.date | None = None) -> int:
+        return len(stays) + len(by)
+
+    call = await admit(Admission(registry_of(book)), "t.book", arguments)
+    head = [f"t.book: {told[0]}"] if len(told) == 1 else [f"t.book: {len(told)} problems with the arguments", *told]
+    assert call.message.splitlines() == head
+
+
+def test_parameters_stand_at_the_top_of_the_schema_however_they_are_typed():
+    @action(ref="t.book", risk="read")
+    def book(stay: Stay) -> None:
+        del stay
+
+    schema = book.descriptor.input_schema
+    assert list(schema["properties"]) == ["stay"]
+    assert sorted(schema["$defs"]) == ["Place", "Stay"]
