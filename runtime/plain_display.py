@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from host_bridge.neutral_text import neutralise
 
 if TYPE_CHECKING:
-    from host_bridge.approval_prompt import ApprovalRequest
+    from host_bridge.approval_prompt import ApprovalRequest, Approver
     from host_bridge.trace import CallRecord
     from runtime.events import Event
     from runtime.run_display import RunDisplay
@@ -50,6 +50,10 @@ class PlainDisplay:
 
     def approval_waiting(self, request: "ApprovalRequest") -> None:
         """Nothing: the approver shows the question itself."""
+
+    def undisturbed(self, approver: "Approver | None") -> "Approver | None":
+        """The approver: there are no lines that could be in its way."""
+        return approver
 
     def log_printed(self, text: str) -> None:
         """A `print` of the program, at once; a reader that left is remembered, and the run goes on."""

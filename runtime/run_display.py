@@ -11,10 +11,10 @@ from rich.console import Console
 from rich.markup import escape
 from rich.pretty import Pretty
 
-from host_bridge.approval_prompt import ApprovalRequest
+from host_bridge.approval_prompt import ApprovalRequest, Approver
 from host_bridge.neutral_text import neutralise
 from host_bridge.trace import CallRecord
-from runtime.agent_display import AgentProgress
+from runtime.agent_display import AgentProgress, UndisturbedApprover
 from runtime.events import Event, HintGiven, LevelChanged
 from runtime.run_result import CallSummary, RunResult
 
@@ -108,9 +108,12 @@ class RunDisplay:
         shown = neutralise(text.expandtabs(), keep_newlines=True) if self._output.is_terminal else text
         self._output.print(shown, markup=False)
 
-    def approval_waiting(self, request: ApprovalRequest) -> None:  # noqa: ARG002
+    def approval_waiting(self, request: ApprovalRequest) -> None:
         """The approver shows the question itself."""
-        self.agents.pause()
+
+    def undisturbed(self, approver: Approver | None) -> Approver | None:
+        """The approver, with the live lines out of its way; a child's question comes over the same one."""
+        return None if approver is None else UndisturbedApprover(approver, self.agents)
 
     def warning(self, message: str) -> None:
         """Something a person should know, whatever the mode."""

@@ -197,7 +197,7 @@ class _Run:
                     at=options.at,
                     allow=options.allow,
                     deny=options.deny,
-                    approver=terminal_approver(program_on_stdin=options.program == "-"),
+                    approver=self._display.undisturbed(terminal_approver(program_on_stdin=options.program == "-")),
                     cwd=cwd,
                     plugins=True,
                     child=self._child,
