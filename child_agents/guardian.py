@@ -64,6 +64,7 @@ def _guard_namespace(lifeline: int, requests: int, options: str) -> NoReturn:
     init = os.fork()
     if init == 0:
         with contextlib.suppress(BaseException):
+            kernel.mark_as_adoptable()
             kernel.prctl(kernel.PR_SET_PDEATHSIG, signal.SIGKILL)
             os.close(held)
             kernel.mount_own_proc()
@@ -90,6 +91,7 @@ def guard(lifelines: Sequence[int], requests: int, options: str) -> NoReturn:
     template = os.fork()
     if template == 0:
         with contextlib.suppress(BaseException):
+            kernel.mark_as_adoptable()
             kernel.die_with_parent(parent)
             for descriptor in (*lifelines, sweeps):
                 os.close(descriptor)

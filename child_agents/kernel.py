@@ -24,6 +24,8 @@ PR_SET_MM_MAP: Final = 14
 CLONE_NEWNS: Final = 0x00020000
 CLONE_NEWUSER: Final = 0x10000000
 CLONE_NEWPID: Final = 0x20000000
+OOM_HIGHEST: Final = 1000
+OOM_STEP: Final = 10
 MS_NOSUID: Final = 2
 MS_NODEV: Final = 4
 MS_NOEXEC: Final = 8
@@ -61,6 +63,35 @@ def die_with_parent(parent_pid: int) -> None:
     prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent_pid:
         os._exit(1)
+
+
+def mark_as_adoptable() -> None:
+    """Raise this process's `oom_score_adj` above its parent's, and with it that of everything it starts.
+
+    So a host that is a subreaper can tell what it adopted (which nobody else will reap) from what it started itself
+    (whose status somebody waits for): a zombie has no environment and no arguments left, but it still has this. It also
+    means that a machine without memory ends children before their host. Where /proc forbids it nothing is marked.
+    """
+    with contextlib.suppress(OSError, ValueError):
+        path = Path("/proc/self/oom_score_adj")
+        path.write_text(str(min(OOM_HIGHEST, int(path.read_text()) + OOM_STEP)))
+
+
+def reap_adopted() -> int:
+    """Reap the ended children of this process that it did not start; how many. Nothing living is touched.
+
+    A child that this process started itself has its own `oom_score_adj`, and is left to whoever started it.
+    """
+    try:
+        own = int(Path("/proc/self/oom_score_adj").read_text())
+    except (OSError, ValueError):
+        return 0
+    reaped = 0
+    for pid in children_of_this_process():
+        with contextlib.suppress(OSError, ValueError):  # a ChildProcessError: somebody else was faster
+            if int(Path(f"/proc/{pid}/oom_score_adj").read_text()) > own:
+                reaped += os.waitpid(pid, os.WNOHANG)[0] == pid
+    return reaped
 
 
 def children_of_this_process() -> list[int]:

@@ -96,7 +96,9 @@ class Launcher:
         try:
             with trio.fail_after(START_SECONDS):
                 await self._requests.sendmsg([run_id.encode()], ancillary)
-                data, answer, _flags, _address = await self._requests.recvmsg(64, socket.CMSG_SPACE(4))
+                data, answer, _flags, _address = await self._requests.recvmsg(
+                    64, socket.CMSG_SPACE(4), socket.MSG_CMSG_CLOEXEC
+                )
         except (OSError, trio.TooSlowError) as error:
             self._lost = True
             raise LauncherLostError(f"the process that starts agents is gone: {error}") from None
@@ -104,7 +106,6 @@ class Launcher:
         if data != template.STARTED or not found:
             self._lost = True
             raise LauncherLostError("the process that starts agents is gone")
-        os.set_inheritable(found[0], False)
         return found[0]
 
     async def wait_ready(self) -> None:
@@ -135,7 +136,10 @@ class Launcher:
         if status == 0:
             return
         # Only after the guardian itself was killed can something be left; it is ours now, for we are a subreaper.
-        kernel.kill_marked(f"{environment.OWNER}={self._options.owner}", ORPHAN_SECONDS)
+        marker = f"{environment.OWNER}={self._options.owner}"
+        with trio.CancelScope(shield=True):
+            await trio.to_thread.run_sync(kernel.kill_marked, marker, ORPHAN_SECONDS)
+        kernel.reap_adopted()
 
 
 @asynccontextmanager

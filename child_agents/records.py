@@ -110,7 +110,8 @@ def owner_lives(folders: AgentFolders, owner: str) -> bool:
     except OSError:
         return False
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        # Shared: two that look at the same moment must not take each other for the owner.
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
         return True
     finally:
@@ -161,9 +162,16 @@ class RunRecords:
         _write_whole(self.folder(run_id) / REQUEST, exact_json.dump(stored), durable=True)
 
     def append_event(self, run_id: str, kind: str, data: Mapping[str, Any]) -> None:
-        """One line in the run's log; never raises: a full disk or a removed record must not end a run."""
+        """One line in the run's log; never raises: a full disk or a removed record must not end a run.
+
+        `data` may come from a child: it cannot say when or what an event was, and what is no JSON is dropped by name.
+        """
         path = self.folder(run_id) / EVENTS
-        line = exact_json.dump({"at": now_text(), "type": kind, **data})
+        head = {"at": now_text(), "type": kind}
+        try:
+            line = exact_json.dump({**head, **data, **head})
+        except (TypeError, ValueError, RecursionError) as error:
+            line = exact_json.dump({**head, "unreadable": f"{error!r:.200}"})
         with contextlib.suppress(OSError):
             descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
             try:
@@ -247,6 +255,10 @@ class RunRecords:
     def all(self) -> Iterator[RunRecord]:
         """Every readable run, oldest first."""
         return self._read_all(self.ids())
+
+    def some(self, run_id: str) -> Iterator[RunRecord]:
+        """The run, or nothing where it cannot be read."""
+        return self._read_all([run_id])
 
     def of(self, *keys: str | None) -> Iterator[RunRecord]:
         """Every readable run of these owners, sessions and parent runs, oldest first; reads no other."""

@@ -1,7 +1,7 @@
 """What may be asked of a child agent and what comes back; it decides nothing."""
 
 from collections.abc import Mapping
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias, get_args
 
 import msgspec
 
@@ -246,6 +246,14 @@ def result_to_wire(result: AgentResult) -> dict[str, Any]:
     if result.status == "completed":
         wire.setdefault("value", None)
     return wire
+
+
+def status_word(value: str) -> str:
+    """One of the status words.
+
+    Raises: RequestError: it is none.
+    """
+    return _choice("status", value, get_args(Status))
 
 
 def requested_level(value: str | None) -> Level | None:

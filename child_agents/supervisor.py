@@ -356,7 +356,19 @@ class Supervisor:
                     await started.aclose()
                     raise
                 self._launcher = started
+                self._nursery.start_soon(self._watch_launcher, started, os.dup(started.pidfd))
             return self._launcher
+
+    async def _watch_launcher(self, launcher: Launcher, pidfd: int) -> None:
+        """A guardian that was killed leaves orphans with this process: they end now, not at the next launch."""
+        try:
+            await trio.lowlevel.wait_readable(pidfd)
+        finally:
+            os.close(pidfd)
+        async with self._launcher_lock:
+            if self._launcher is launcher:
+                self._launcher = None
+                await launcher.aclose()
 
     def _job(self, run: Run) -> Job:
         resolved = run.resolved
@@ -429,8 +441,8 @@ class Supervisor:
             self.begin_stop(run, Ending("limit", message, "output"))
             return
         run.stdout += frame.data
-        *lines, rest = run.stdout.split(b"\n")
-        if lines:
+        if b"\n" in frame.data:  # a long line must not be searched again with every piece of it
+            *lines, rest = run.stdout.split(b"\n")
             run.stdout = bytearray(rest)
             for line in lines:
                 self._take_line(run, bytes(line))
@@ -438,7 +450,12 @@ class Supervisor:
     def _take_line(self, run: Run, line: bytes) -> None:
         if not line.strip():
             return
-        event = run.runner.read(line)
+        try:
+            event = run.runner.read(line)
+        except Exception as error:
+            # Whatever a child prints, and whatever its runner makes of it: this host goes on.
+            self.begin_stop(run, Ending("limit", f"the child's output cannot be read: {error!r:.200}"))
+            return
         if isinstance(event, Outcome):
             run.outcome = event
             for text in () if run.has_logged else event.logs:  # told one by one already, where the child could
@@ -530,7 +547,9 @@ class Supervisor:
             with trio.move_on_after(remaining):
                 await changed.wait()
             remaining -= trio.current_time() - started
-        message = f"the run took longer than its {run.resolved.timeout_ms} ms"
+        asked = run.resolved.sources.get("timeoutMs") == "request"
+        where = "timeoutMs of the request" if asked else "setting agents.timeoutMs"
+        message = f"the run took longer than its {run.resolved.timeout_ms} ms ({where})"
         self.begin_stop(run, Ending("timed_out", message, "agents.timeoutMs"))
 
     async def _order_stop(self, run: Run, quick: bool) -> None:
@@ -571,6 +590,7 @@ class Supervisor:
             self.records.finish(result, durable=run.resolved.residency == "durable")
         run.stdout.clear()
         run.worker = run.control = None
+        kernel.reap_adopted()
         if run.waiters:
             run.waited = True
             self.records.mark(run.id, "waited")
@@ -589,7 +609,11 @@ class Supervisor:
 
     def _tell_watcher(self, run: Run) -> None:
         if self.options.watch is not None:
-            self.options.watch(run)
+            try:
+                self.options.watch(run)
+            except Exception as error:
+                # Lines on a screen are no reason to lose a child, or the host with all of them.
+                self.records.append_event(run.id, "watch_failed", {"message": repr(error)})
 
     # -- the end -----------------------------------------------------------------------------------------------------
 
@@ -602,8 +626,9 @@ class Supervisor:
             for run in list(self.runs.values()):
                 await run.done.wait()
         with trio.CancelScope(shield=True):
-            if self._launcher is not None:
-                await self._launcher.aclose()
+            launcher, self._launcher = self._launcher, None
+            if launcher is not None:
+                await launcher.aclose()
             for run in self.runs.values():
                 if not run.done.is_set():
                     run.scope.cancel()

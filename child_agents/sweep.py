@@ -53,7 +53,7 @@ def _lost_owners(folders: AgentFolders) -> list[str]:
         except OSError:
             continue
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
             if os.fstat(descriptor).st_nlink:
                 found.append(path.stem)
         except BlockingIOError:

@@ -101,6 +101,12 @@ class _Relay:
         self.stop: Stop | None = None
         self.deadline: float | None = None
         self.step: Literal["itself", "asked", "term", "kill"] = "itself"
+        self.ended, wake = os.pipe()
+        """Readable when a child of this process has ended; most are none of its own."""
+        for descriptor in (self.ended, wake):
+            os.set_blocking(descriptor, False)
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
 
     def run(self) -> None:
         os.set_blocking(self.child.stdin, False)
@@ -108,6 +114,7 @@ class _Relay:
         self.poll.register(self.channel.sock, select.POLLIN)
         for descriptor in self.open_pipes:
             self.poll.register(descriptor, select.POLLIN)
+        self.poll.register(self.ended, select.POLLIN)
         self._watch_input()
         self._send(Started(self.child.pid))
         with contextlib.suppress(ChannelError):
@@ -122,6 +129,8 @@ class _Relay:
                 self._write_input()
             for descriptor in [one for one in self.open_pipes if one in ready]:
                 self._relay(descriptor)
+            if self.ended in ready:
+                self._reap_orphans()
             if self.child.pidfd in ready:
                 state = exit_state(self.child.pid)
             elif self.deadline is not None and time.monotonic() >= self.deadline:
@@ -131,6 +140,18 @@ class _Relay:
         left = kernel.kill_and_reap_children(REAP_SECONDS)
         self._drain()
         self._send(Exited(state[0], state[1], self.step, left))
+
+    def _reap_orphans(self) -> None:
+        """Reap what the child orphaned and what then ended: an hour of daemons must leave no zombies.
+
+        The child itself stays unreaped until its group is dealt with, so that its number cannot pass to another.
+        """
+        with contextlib.suppress(BlockingIOError):
+            os.read(self.ended, 4096)
+        for pid in kernel.children_of_this_process():
+            if pid != self.child.pid:
+                with contextlib.suppress(ChildProcessError):
+                    os.waitpid(pid, os.WNOHANG)
 
     def _send(self, frame: Started | Output | Exited) -> None:
         if self.supervisor_lives:

@@ -10,6 +10,7 @@ from child_agents.process import module_argv
 from child_agents.request import Failure, Usage
 from child_agents.resolver import ResolvedRun
 from child_agents.runners.port import LaunchSpec, Outcome, RunnerEvent, text_of
+from guest_api.levels import is_level
 
 
 class ProgramRunner:
@@ -45,8 +46,8 @@ class ProgramRunner:
             return None
         if not isinstance(printed, dict) or "ok" not in printed:
             return None
-        calls = printed.get("calls") or []
-        level = (printed.get("level") or {}).get("before")
+        calls, logs, levels = (printed.get(key) for key in ("calls", "logs", "level"))
+        level = levels.get("before") if isinstance(levels, dict) else None
         ok = printed["ok"] is True
         return Outcome(
             ok=ok,
@@ -55,9 +56,9 @@ class ProgramRunner:
             error=None if ok else _failure(printed.get("error")),
             usage=Usage(),
             turns=1,
-            tool_calls=len(calls),
-            level=level if isinstance(level, str) else None,
-            logs=[str(entry) for entry in printed.get("logs") or []],
+            tool_calls=len(calls) if isinstance(calls, list) else 0,
+            level=level if is_level(level) else None,
+            logs=[str(entry) for entry in logs] if isinstance(logs, list) else [],
         )
 
     def message(self, kind: str, text: str) -> bytes | None:
