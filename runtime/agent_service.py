@@ -7,6 +7,7 @@ opening a session only delivers what finished while nobody had it open.
 import contextlib
 import hashlib
 import os
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,7 +21,7 @@ from child_agents.conclusion import Ending
 from child_agents.errors import AgentError, UnknownRunError
 from child_agents.inheritance import ControlClient, Inheritance
 from child_agents.ledger import Ledger
-from child_agents.records import RunRecord, RunRecords
+from child_agents.records import RunRecord, RunRecords, indeterminate
 from child_agents.request import FINAL_STATUSES, AgentResult, Mode
 from child_agents.residency.client import ResidentClient
 from child_agents.residency.host import ResidentOptions
@@ -40,6 +41,9 @@ from runtime.trust import agent_dir
 FOLLOW_UP: Final = "pi-fabric-agent"
 """Custom type of the message that tells a session what a detached agent came to."""
 SHOWN_CHARACTERS: Final = 2000
+SETTLE_SECONDS: Final = 0.02
+SETTLE_LOOKS: Final = 25
+"""The kernel closes a dead process's sockets and locks in any order; half a second is plenty."""
 PRELOAD: Final = (
     *("trio", "msgspec", "click", "json", "runpy", "encodings.idna"),
     *(
@@ -76,7 +80,7 @@ class AgentHost:
     """None: a session in memory, which nobody can open again."""
     session_file: str | None = None
     delivered: Callable[[], frozenset[str]] = frozenset
-    """Runs whose follow-up the session's branch already holds."""
+    """Runs whose follow-up the session already holds, on any branch."""
     model: Callable[[], str | None] = lambda: None
     cwd: Path
     environment: Mapping[str, str]
@@ -99,6 +103,9 @@ class AgentService:
         self._nursery = nursery
         self._supervisor: Supervisor | None = None
         self._opening = trio.Lock()
+        self._delivering = trio.Lock()
+        self._awaited: Counter[str] = Counter()
+        """Runs of other processes that a program of this host waits for right now."""
         given = None if host.inheritance is None else host.inheritance.given
         self._key = resident_key(host.cwd) if given is None or not given.resident_key else given.resident_key
         self.resident = ResidentClient(
@@ -118,6 +125,7 @@ class AgentService:
             environment=host.environment,
             nursery=nursery,
             finished=self._durable_finished,
+            lost=self._resident_lost,
             # A child's own processes end with it, so a resident host is started at the root.
             start=None if host.control is None else host.control.need_resident,
         )
@@ -291,14 +299,21 @@ class AgentService:
         if run is not None and self._supervisor is not None:
             return await self._supervisor.wait(run)
         record = self.record(run_id)
-        if record.result is None and record.status not in FINAL_STATUSES:
-            await self.resident.call("wait", run_id, may_start=False)
-            record = self.record(run_id)
-        self.records.mark(run_id, "waited")
+        self._awaited[run_id] += 1
+        try:
+            if record.status not in FINAL_STATUSES:
+                with contextlib.suppress(AgentError):  # lost or replaced meanwhile: the record tells the rest
+                    await self.resident.call("wait", run_id, may_start=False)
+                record = await self._settled(run_id)
+            self.records.mark(run_id, "waited")
+        except BaseException:
+            # Whoever waited gave up: what finished meanwhile is told to the session after all.
+            self._nursery.start_soon(self._durable_finished, run_id)
+            raise
+        finally:
+            self._awaited[run_id] -= 1
         if record.result is not None:
             return record.result
-        from child_agents.records import indeterminate
-
         return indeterminate(record.request.run, "its host ended before it did")
 
     async def stop(self, run_id: str, reason: str) -> AgentResult:
@@ -363,8 +378,33 @@ class AgentService:
                 is_running = is_running or record.request.run.residency == "durable"
         if is_running and self.resident.is_there():
             with contextlib.suppress(AgentError):
-                self.resident._sessions.add(session)  # noqa: SLF001  subscribed at the first connection
-                await self.resident.call("subscribe", session, may_start=False)
+                await self.resident.subscribe(session, may_start=False)
+            # What finished between the look at its record and the subscription was told to nobody.
+            await self._tell_of_durable(session)
+
+    async def _settled(self, run_id: str) -> RunRecord:
+        """The record of a run that is over; a host that has just gone may need a moment until its lock is free.
+
+        Raises: UnknownRunError. AgentError: it is not over.
+        """
+        for _ in range(SETTLE_LOOKS):
+            record = self.record(run_id)
+            if record.status in FINAL_STATUSES:
+                return record
+            await trio.sleep(SETTLE_SECONDS)
+        raise AgentError(f"{run_id} runs in another process, which cannot be asked from here")
+
+    async def _tell_of_durable(self, session: str) -> None:
+        for record in self.records.of(session):
+            run = record.request.run
+            if run.owner_session == session and run.residency == "durable" and record.request.detached:
+                await self._durable_finished(record.id)
+
+    async def _resident_lost(self) -> None:
+        """Its runs that have no result have none to come: the session is told that their end is not known."""
+        if self.host.session_id is not None:
+            await trio.sleep(SETTLE_SECONDS * SETTLE_LOOKS)
+            await self._tell_of_durable(self.host.session_id)
 
     async def execution_ended(self, execution: str) -> None:
         """The program is over: what it left behind and nobody waited for is told now."""
@@ -387,14 +427,15 @@ class AgentService:
 
     async def _deliver(self, record: RunRecord) -> None:
         """One message, once: the branch is asked first, because a crash may have come between message and mark."""
-        if record.status not in FINAL_STATUSES or record.waited or record.delivered:
-            return
-        if self.records.is_marked(record.id, "waited"):
-            return
-        if record.id not in self.host.delivered():
-            text, details = follow_up(record)
-            await self.host.session.append_custom_message(FOLLOW_UP, text, display=True, details=details)
-        self.records.mark(record.id, "delivered")
+        async with self._delivering:
+            if record.status not in FINAL_STATUSES or self._awaited[record.id]:
+                return
+            if self.records.is_marked(record.id, "waited") or self.records.is_marked(record.id, "delivered"):
+                return
+            if record.id not in self.host.delivered():
+                text, details = follow_up(record)
+                await self.host.session.append_custom_message(FOLLOW_UP, text, display=True, details=details)
+            self.records.mark(record.id, "delivered")
 
     # -- stopping everything -----------------------------------------------------------------------------------------
 
@@ -417,10 +458,10 @@ def follow_up(record: RunRecord) -> tuple[str, dict[str, Any]]:
     return (f"{head}: {shown}" if shown else f"{head}."), details
 
 
-def delivered_in(branch: Any) -> frozenset[str]:
-    """Runs whose follow-up stands on this branch."""
+def delivered_in(entries: Any) -> frozenset[str]:
+    """Runs whose follow-up stands among these entries."""
     found = set()
-    for entry in branch:
+    for entry in entries:
         if entry.type == "custom_message" and entry.get("customType") == FOLLOW_UP:
             details = entry.get("details")
             if isinstance(details, dict) and isinstance(details.get("runId"), str):

@@ -260,7 +260,7 @@ async def open_host(
                     session=live.host,
                     session_id=None if store.path is None else store.header.id,
                     session_file=None if store.path is None else str(store.path),
-                    delivered=lambda: delivered_in(live.branch()),
+                    delivered=lambda: delivered_in(store.entries()),  # on whichever branch it was told
                     model=lambda: None if live.model is None else live.model.key,
                     cwd=folder.absolute(),
                     environment=os.environ,

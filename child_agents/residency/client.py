@@ -53,8 +53,11 @@ class ResidentClient:
         nursery: trio.Nursery,
         finished: Callable[[str], Awaitable[None]],
         start: Callable[[], Awaitable[str | None]] | None = None,
+        lost: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
-        """`start`: how a resident host is started from here; None: as a process of this host's user session."""
+        """`start`: how a resident host is started from here; None: as a process of this host's user session.
+        `lost`: told when the connection broke, so that nobody waits for news of runs that ended with their host.
+        """
         self._options = options
         self._folders = AgentFolders(root=Path(options.folder))
         self._environment = environment
@@ -66,7 +69,9 @@ class ResidentClient:
         self._waiting: dict[int, tuple[trio.Event, list[Reply]]] = {}
         self._next_id = 0
         self._sessions: set[str] = set()
-        self._children: list[int] = []
+        self.resident_pid: int | None = None
+        """The resident host that was started from here last."""
+        self._lost = lost
 
     async def launch(self, run: ResolvedRun, records: RunRecords) -> None:
         """Hand over a run whose record exists already.
@@ -86,13 +91,13 @@ class ResidentClient:
             else:
                 return
 
-    async def subscribe(self, session: str) -> None:
+    async def subscribe(self, session: str, *, may_start: bool = True) -> None:
         """Hear of runs of this session that finish.
 
         Raises: ResidentUnavailableError
         """
         self._sessions.add(session)
-        await self.call("subscribe", session)
+        await self.call("subscribe", session, may_start=may_start)
 
     async def call(self, operation: Operation, run_id: str, body: bytes = b"", *, may_start: bool = True) -> bytes:
         """One request.
@@ -177,13 +182,14 @@ class ResidentClient:
             channel.close()
             for event, _replies in self._waiting.values():
                 event.set()
+            if self._lost is not None:
+                self._nursery.start_soon(self._lost)
 
     async def start_resident(self) -> str | None:
         """Start a resident host and wait until it listens; the problem, or None.
 
         It leads a session of its own and is told nothing but names: whatever ends this host does not end it.
         """
-        self._reap()
         self._folders.make()
         ready, theirs = os.pipe()
         log = os.open(
@@ -206,7 +212,8 @@ class ResidentClient:
             pid = os.posix_spawn(  # noqa: ASYNC221
                 sys.executable, argv, clean(self._environment, "program"), file_actions=actions, setsid=True
             )
-            self._children.append(pid)
+            self.resident_pid = pid
+            self._nursery.start_soon(_reap, pid)
         except OSError as error:
             os.close(ready)
             return f"the resident host could not be started: {error.strerror}"
@@ -223,9 +230,16 @@ class ResidentClient:
             return None
         return None if said else "the resident host ended at once; its log lies beside its socket"
 
-    def _reap(self) -> None:
-        """Earlier resident hosts that ended while this host lives."""
-        for pid in list(self._children):
-            with contextlib.suppress(ChildProcessError):
-                if os.waitpid(pid, os.WNOHANG)[0] == pid:
-                    self._children.remove(pid)
+
+async def _reap(pid: int) -> None:
+    """Wait for a resident host that ends while its starter lives, so that it leaves no zombie."""
+    try:
+        pidfd = os.pidfd_open(pid)
+    except ProcessLookupError:
+        return  # reaped already, as something adopted
+    try:
+        await trio.lowlevel.wait_readable(pidfd)
+        with contextlib.suppress(ChildProcessError):
+            os.waitpid(pid, os.WNOHANG)  # noqa: ASYNC222  it has ended
+    finally:
+        os.close(pidfd)

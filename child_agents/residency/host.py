@@ -19,7 +19,7 @@ from typing import Any, Final
 import msgspec
 import trio
 
-from child_agents import exact_json
+from child_agents import exact_json, kernel
 from child_agents.channel import Channel, ChannelError
 from child_agents.conclusion import Ending
 from child_agents.errors import AgentError
@@ -123,7 +123,8 @@ class ResidentHost:
             return b""
         run = self.supervisor.find(request.run_id)
         if request.operation == "wait":
-            await self.supervisor.wait(run)
+            # Not the supervisor's `wait`: the client may have given up by then, and only it knows that somebody waited.
+            await run.done.wait()
         elif request.operation == "stop":
             self.supervisor.begin_stop(run, Ending("stopped", request.body.decode() or "stopped"))
             await run.done.wait()
@@ -213,6 +214,7 @@ async def run_host(options: ResidentOptions, ready: int) -> None:
 
 def main(arguments: Sequence[str]) -> None:
     """The process."""
+    kernel.mark_as_adoptable()  # should it be killed while its starter lives, what guarded its children ends there
     options: Any = msgspec.convert(json.loads(arguments[0]), ResidentOptions)
     trio.run(run_host, options, int(arguments[1]))
 

@@ -113,7 +113,7 @@ async def test_a_killed_resident_host_leaves_its_run_indeterminate_and_nothing_r
         while b'"running"' not in await one.call("status", run.id):
             await trio.sleep(0.01)
         owner = records.read(run.id).request.owner
-        os.kill(one._children[0], signal.SIGKILL)
+        os.kill(one.resident_pid, signal.SIGKILL)
         with pytest.raises(ResidentUnavailableError):
             await one.call("wait", run.id, may_start=False)
         from tests.child_agents.helpers import marked
