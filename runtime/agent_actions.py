@@ -14,7 +14,7 @@ import trio
 
 from child_agents.errors import AgentError, LaunchRefusedError, RequestError
 from child_agents.records import new_id
-from child_agents.request import AgentRequest, read_request, result_to_wire
+from child_agents.request import AgentRequest, read_request, result_to_wire, status_word
 from child_agents.resolver import ResolvedRun, resolve
 from child_agents.runs import live_status
 from guest_api.errors import RefusalKind
@@ -146,6 +146,11 @@ class ListArguments(msgspec.Struct, frozen=True, kw_only=True, rename="camel", f
     """Only runs with this status."""
 
     status: str | None = None
+
+    def __post_init__(self) -> None:
+        """A word that is no status would find nothing, for ever."""
+        if self.status is not None:
+            status_word(self.status)
 
 
 def agent_actions(service: AgentService) -> list[Action]:

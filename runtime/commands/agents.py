@@ -3,6 +3,7 @@
 import json
 import os
 import sys
+from itertools import islice
 from typing import Any, NoReturn
 
 import click
@@ -27,6 +28,16 @@ def _fail(message: str) -> NoReturn:
     sys.exit(1)
 
 
+def _check_status(status: str) -> None:
+    from child_agents.errors import RequestError
+    from child_agents.request import status_word
+
+    try:
+        status_word(status)
+    except RequestError as error:
+        raise click.BadParameter(str(error), param_hint="--status") from None
+
+
 def _print_json(value: Any) -> None:
     click.echo(json.dumps(value, ensure_ascii=False))
 
@@ -49,8 +60,12 @@ def _shown(record: Any) -> dict[str, Any]:
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON list.")
 def list_runs(status: str | None, limit: int, as_json: bool) -> None:
     """List live and past runs, newest first, with level, bounds, time and cost."""
-    found = [record for record in _records().all() if status in (None, record.status)]
-    shown = [_shown(record) for record in reversed(found)][:limit]
+    records = _records()
+    if status is not None:
+        _check_status(status)
+    newest = (record for run_id in reversed(records.ids()) for record in records.some(run_id))
+    found = (record for record in newest if status in (None, record.status))
+    shown = [_shown(record) for record in islice(found, limit)]
     if as_json:
         _print_json(shown)
         return
@@ -113,10 +128,11 @@ def show(run_id: str, as_json: bool) -> None:
     for name, source in shown["sources"].items():
         click.echo(f"  {name:<18}from {source}")
     if record.result is not None:
+        from host_bridge.neutral_text import neutralise
+
         error = record.result.error
-        click.echo(
-            f"error     {error.kind}: {error.message}" if error is not None else f"result    {record.result.text}"
-        )
+        said = f"result    {record.result.text}" if error is None else f"error     {error.kind}: {error.message}"
+        click.echo(neutralise(said, keep_newlines=True))
 
 
 @command.command("log", epilog=examples("pi-fabric agents log AGENT_ID"))
@@ -134,7 +150,7 @@ def log(run_id: str, as_json: bool) -> None:
     for event in events:
         rest = {name: value for name, value in event.items() if name not in ("at", "type")}
         text = json.dumps(rest, ensure_ascii=False) if rest else ""
-        click.echo(f"{event.get('at', '')}  {event.get('type', ''):<14} {neutralise(text)}")
+        click.echo(f"{event.get('at', '')!s}  {neutralise(str(event.get('type', ''))):<14} {neutralise(text)}")
 
 
 @command.command("stop", epilog=examples("pi-fabric agents stop AGENT_ID"))
