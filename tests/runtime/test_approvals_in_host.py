@@ -7,6 +7,7 @@ import trio
 
 from host_bridge.actions import action
 from host_bridge.approval_rules import RuleStore
+from host_bridge.schema_gate import PASSES
 from runtime import open_host
 from tests.host_bridge.support import ScriptedApprover
 
@@ -94,6 +95,13 @@ async def test_audit_runs_and_the_session_says_what_enforce_would_have_blocked(t
         ("notes.add", True),
     ]
     assert notes.texts == ["a"]
+
+
+async def test_what_enforce_lets_through_is_exactly_the_hosts_own_reads():
+    async with open_host({"mcpServers": {"git": {"command": "mcp-server-git"}}}) as host:
+        entries = host.registry.catalog().entries
+    reads = {entry.descriptor.ref for entry in entries if entry.descriptor.risk == "read"}
+    assert reads - {"mcp.servers"} == PASSES
 
 
 async def test_enforce_blocks_set_and_reset_before_any_prompt_and_lets_status_through():
