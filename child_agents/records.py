@@ -196,14 +196,13 @@ class RunRecords:
         return True
 
     def mark(self, run_id: str, mark: Mark, text: str = "") -> bool:
-        """Set a mark; False: it was set already, by whoever."""
+        """Set a mark, whole or not at all; False: it was set already, by whoever."""
+        folder = self.folder(run_id)
         try:
-            descriptor = os.open(self.folder(run_id) / mark, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+            with _finished_file(folder / mark, text.encode(), durable=True) as temporary:
+                os.link(temporary, folder / mark)
         except (FileExistsError, FileNotFoundError):
             return False
-        os.write(descriptor, text.encode())
-        os.fsync(descriptor)
-        os.close(descriptor)
         return True
 
     def is_marked(self, run_id: str, mark: Mark) -> bool:
@@ -225,7 +224,7 @@ class RunRecords:
         status: Status = "indeterminate"
         if result is not None:
             status = result.status
-        elif owner_lives(self.folders, request.owner):
+        elif owner_lives(self.folders, self._responsible(folder, request)):
             status = "running" if (folder / EVENTS).exists() else "queued"
         return RunRecord(
             id=run_id,
@@ -237,6 +236,13 @@ class RunRecords:
             delivered=(folder / "delivered").exists(),
             folder=folder,
         )
+
+    def _responsible(self, folder: Path, request: StoredRequest) -> str:
+        """The host whose death is the run's: whoever claimed it, from the claim on, else whoever wrote the request."""
+        try:
+            return (folder / CLAIM).read_text() or request.owner
+        except (OSError, ValueError):
+            return request.owner
 
     def _result(self, folder: Path) -> StoredResult | None:
         try:
@@ -310,6 +316,7 @@ class RunRecords:
                     (place / run_id).unlink(missing_ok=True)
                     place.rmdir()  # only an empty one goes
         shutil.rmtree(self.folder(run_id), ignore_errors=True)
+        (self.folders.root / "forks" / f"{run_id}.jsonl").unlink(missing_ok=True)
 
     def expire(self, retention_days: float) -> list[str]:
         """Forget finished runs that are older; which they were."""
@@ -360,14 +367,24 @@ def _read(path: Path, shape: type[T]) -> T:
 
 def _write_whole(path: Path, data: bytes, *, durable: bool) -> None:
     """Rename a finished file into place: a reader sees all of it or nothing."""
+    with _finished_file(path, data, durable=durable) as temporary:
+        temporary.replace(path)
+
+
+@contextlib.contextmanager
+def _finished_file(path: Path, data: bytes, *, durable: bool) -> Iterator[Path]:
+    """A file beside `path` that holds all of `data`; gone after the block, unless it was renamed."""
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     try:
-        view = memoryview(data)
-        while view:
-            view = view[os.write(descriptor, view) :]
-        if durable:
-            os.fsync(descriptor)
+        try:
+            view = memoryview(data)
+            while view:
+                view = view[os.write(descriptor, view) :]
+            if durable:
+                os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+        yield temporary
     finally:
-        os.close(descriptor)
-    temporary.replace(path)
+        temporary.unlink(missing_ok=True)

@@ -6,11 +6,13 @@ Usually there is nothing: guardians end with their hosts. Only a crash that took
 import contextlib
 import fcntl
 import os
+import time
 from dataclasses import dataclass
 from typing import Final
 
 from child_agents import environment, kernel
-from child_agents.records import RunRecords, indeterminate
+from child_agents.records import SECONDS_PER_DAY, RunRecords, indeterminate
+from child_agents.request import LONGEST_TIMEOUT_MS
 from child_agents.settings import AgentFolders
 
 KILL_SECONDS: Final = 5.0
@@ -41,7 +43,25 @@ def sweep(folders: AgentFolders, retention_days: float) -> Swept:
             (folders.owners / f"{owner}.lock").unlink()
         with contextlib.suppress(FileNotFoundError):
             (folders.owners / f"{owner}.sock").unlink()
+    _expire_files(folders, retention_days)
     return Swept(processes, tuple(lost), tuple(records.expire(retention_days)))
+
+
+def _expire_files(folders: AgentFolders, retention_days: float) -> None:
+    """Remove ledgers, configurations and copied sessions that nothing was written to for so long.
+
+    Never before the longest run could have ended: a tree that lives must keep its counts.
+    """
+    oldest = time.time() - max(retention_days * SECONDS_PER_DAY, 2 * LONGEST_TIMEOUT_MS / 1000)
+    for name in (folders.ledgers.name, "configurations", "forks"):
+        for path in (folders.root / name).glob("*"):
+            with contextlib.suppress(OSError):
+                if path.stat().st_mtime < oldest:
+                    path.unlink()
+    for path in folders.owners.glob("*.new"):
+        with contextlib.suppress(OSError):
+            if path.stat().st_mtime < oldest:
+                path.unlink()
 
 
 def _lost_owners(folders: AgentFolders) -> list[str]:

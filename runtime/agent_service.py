@@ -214,7 +214,9 @@ class AgentService:
         folder = self.folders.root / "configurations"
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         path = folder / f"{hashlib.sha256(text).hexdigest()[:16]}.json"
-        if not path.exists():
+        try:
+            os.utime(path)  # still in use: a sweep removes old ones
+        except FileNotFoundError:
             fresh = path.with_suffix(f".{os.getpid()}")
             fresh.touch(mode=0o600)
             fresh.write_bytes(text)

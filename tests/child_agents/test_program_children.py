@@ -420,6 +420,42 @@ await agents.wait(await agents.spawn(program=program, input=0.0, name="seen"))
         assert len(told(host)) == 2
 
 
+async def test_giving_up_a_wait_for_a_durable_run_is_no_wait_and_a_killed_resident_host_is_told_at_once(
+    tmp_path, agent_dir
+):
+    import signal
+
+    import trio
+
+    def told(host):
+        return [str(entry.get("content")) for entry in host.session.branch() if entry.type == "custom_message"]
+
+    cfg = config(agents={"residentIdleSeconds": 0.3})
+    source = """
+program = "import asyncio\\nawait asyncio.sleep(input)\\nreturn 'found it'"
+short = await agents.spawn(program=program, input=0.6, name="short", residency="durable")
+long = await agents.spawn(program=program, input=60, name="long", residency="durable")
+return [(await agents.wait(short, timeoutMs=50)).status, long.id]
+"""
+    async with open_host(cfg, session=tmp_path / "s.jsonl", cwd=tmp_path) as host:
+        result = await host.run_program(source)
+        assert result.error is None
+        assert result.value[0] in ("queued", "running")
+        with trio.fail_after(20):
+            while len(told(host)) < 1:
+                await trio.sleep(0.02)
+            assert "Agent short" in told(host)[0]
+            os.kill(host.agents.resident.resident_pid, signal.SIGKILL)
+            while len(told(host)) < 2:
+                await trio.sleep(0.02)
+        assert "Agent long" in told(host)[1]
+        assert "indeterminate" in told(host)[1]
+        waited = await host.run_program("return (await agents.wait(input)).status", result.value[1])
+        assert waited.value == "indeterminate"
+    async with open_host(cfg, session=tmp_path / "s.jsonl", cwd=tmp_path) as host:
+        assert len(told(host)) == 2
+
+
 async def test_a_resumed_session_can_stop_and_read_its_durable_child(tmp_path, agent_dir):
     cfg = config(agents={"residentIdleSeconds": 0.3, "stopGraceSeconds": 1})
     program = "import asyncio\nprint('up')\nawait asyncio.sleep(60)"

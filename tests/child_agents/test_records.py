@@ -71,6 +71,29 @@ def test_a_torn_result_reads_as_none_and_a_result_is_written_once(folders):
     assert records.read(run.id).result.error.message == "lost"
 
 
+def test_a_claimed_run_belongs_to_whoever_claimed_it_before_its_record_says_so(folders):
+    session = OwnerLock(folders, "o-session")
+    records, run = recorded(folders, owner="o-session")
+    assert records.read(run.id).status == "queued"
+    assert records.mark(run.id, "claim", "o-resident")
+    assert not records.mark(run.id, "claim", "o-other")
+    # Claimed, and the resident host died before anything else: its end is not known, although the session lives.
+    assert records.read(run.id).status == "indeterminate"
+    resident = OwnerLock(folders, "o-resident")
+    assert records.read(run.id).status == "queued"
+    assert sorted(path.name for path in records.folder(run.id).iterdir()) == ["claim", "request.json"]
+    resident.release()
+    session.release()
+
+
+def test_a_hundred_claims_at_once_are_one(folders):
+    records, run = recorded(folders)
+    with ThreadPoolExecutor(8) as pool:
+        claims = list(pool.map(lambda n: records.mark(run.id, "claim", f"o{n}"), range(100)))
+    assert claims.count(True) == 1
+    assert (records.folder(run.id) / "claim").read_text() == f"o{claims.index(True)}"
+
+
 def test_ids_from_programs_cannot_leave_the_folder(folders):
     records = RunRecords(folders)
     for wrong in ("../x", "", "a/b", "A", "x" * 65, "."):
@@ -88,6 +111,22 @@ def test_old_finished_records_expire_and_running_ones_stay(folders):
     assert records.expire(14) == [old.id]
     assert records.ids() == [live.id]
     lock.release()
+
+
+def test_a_sweep_removes_ledgers_configurations_and_copies_that_nothing_used_for_long(folders):
+    Ledger(folders.ledgers, "young").reserve("a", depth=1, max_descendants=3, max_cost=1.0)
+    old = [
+        folders.ledgers / "old.jsonl",
+        folders.root / "configurations" / "c.json",
+        folders.root / "forks" / "f.jsonl",
+    ]
+    for path in old:
+        path.parent.mkdir(exist_ok=True)
+        path.touch()
+        os.utime(path, (0, 0))
+    sweep(folders, 0)
+    assert not any(path.exists() for path in old)
+    assert (folders.ledgers / "young.jsonl").exists()
 
 
 def test_a_sweep_ends_what_a_lost_owner_left_and_leaves_living_owners_alone(folders):
