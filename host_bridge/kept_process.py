@@ -15,7 +15,9 @@ import trio
 
 from host_bridge.process_tree import kill_tree
 
-KEEPER_FILE: Final = str(Path(__file__).with_name("keeper.py"))
+_PACKAGES: Final = str(Path(__file__).resolve().parents[1])
+# Imported instead of run as a file, so that its compiled form is used.
+_KEEPER: Final = f"import sys; sys.path.append({_PACKAGES!r}); from host_bridge.keeper import main; main(sys.argv[1:])"
 REAP_SECONDS: Final = 5.0
 """For the kernel to end what was killed; only a process stuck in a device takes longer."""
 
@@ -63,7 +65,7 @@ async def open_kept(
     theirs, ours = os.pipe()
     try:
         process = await trio.lowlevel.open_process(
-            [sys.executable, "-I", "-S", KEEPER_FILE, str(theirs), program, *command],
+            [sys.executable, "-I", "-S", "-c", _KEEPER, str(theirs), program, *command],
             env=dict(environment),
             cwd=cwd,
             pass_fds=(theirs,),
