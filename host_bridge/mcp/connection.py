@@ -6,16 +6,17 @@ server does. How a server dies reaches the calls that were under way as a typed 
 
 import math
 import os
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 import trio
 
 from host_bridge.errors import HandlerError
+from host_bridge.mcp.dialling import connected, load_sdk
 from host_bridge.mcp.manifest import Manifest
-from host_bridge.mcp.settings import McpSettingsError, ServerSettings, environment, http_headers
+from host_bridge.mcp.settings import ServerSettings
 
 if TYPE_CHECKING:
     from host_bridge.mcp.client import McpClient
@@ -191,7 +192,7 @@ class ServerConnection:
         try:
             with trio.CancelScope(deadline=born + seconds) as start:
                 self._life = start
-                await trio.to_thread.run_sync(_load_sdk)
+                await trio.to_thread.run_sync(load_sdk)
                 async with self._connected() as client:
                     found = await client.manifest()
                     start.deadline = math.inf
@@ -232,46 +233,23 @@ class ServerConnection:
             if self.state == "ready":
                 self._become("ending")
 
-    @asynccontextmanager
-    async def _connected(self) -> AsyncIterator["McpClient"]:
-        from host_bridge.mcp.client import open_client
-
-        try:
-            async with open_client(self._streams(), tools_changed=self._tools_changed) as client:
-                yield client
-        except McpSettingsError:
-            raise
-        except OSError as error:
-            raise OSError(error.errno, f"{self.settings.command or self.settings.url}: {error.strerror}") from None
-
-    @asynccontextmanager
-    async def _streams(self) -> AsyncIterator[tuple[Any, Any]]:
-        settings = self.settings
-        if settings.url is not None:
-            from host_bridge.mcp.http import open_http
-
-            headers = http_headers(self.name, settings, self._environment)
-            async with open_http(settings.url, headers=headers, limit_bytes=settings.max_result_bytes) as streams:
-                yield streams
-            return
-        from host_bridge.mcp.stdio import open_stdio
-
-        async with open_stdio(
-            [settings.command or "", *settings.args],
-            environment=environment(self.name, settings, self._environment),
-            cwd=settings.cwd,
-            limit_bytes=settings.max_result_bytes,
-            on_closed=self._server_closed,
-        ) as (incoming, outgoing, server):
-            try:
-                yield incoming, outgoing
-            finally:
-                if server.closed and not self._stop.is_set():
-                    self.error = server.obituary()
+    def _connected(self) -> AbstractAsyncContextManager["McpClient"]:
+        return connected(
+            self.name,
+            self.settings,
+            self._environment,
+            tools_changed=self._tools_changed,
+            closed=self._server_closed,
+            died=self._server_died,
+        )
 
     def _server_closed(self) -> None:
         self._closed = True
         self._wake.set()
+
+    def _server_died(self, how: str) -> None:
+        if not self._stop.is_set():
+            self.error = how
 
     def _tools_changed(self) -> None:
         self._list_again = True
@@ -290,19 +268,10 @@ class ServerConnection:
         self._changed = trio.Event()
 
 
-def _load_sdk() -> None:
-    """The SDK takes most of a second to import; in a thread, so that the event loop goes on."""
-    try:
-        import host_bridge.mcp.client
-        import host_bridge.mcp.http
-        import host_bridge.mcp.stdio  # noqa: F401
-    except ImportError as error:
-        raise HandlerError(f"MCP servers need the extra `mcp`: pip install 'pi-fabric-py[mcp]' ({error})") from None
-
-
 def _sentence(error: BaseException) -> str:
     """The first plain cause inside a group, as one line."""
     while isinstance(error, BaseExceptionGroup) and error.exceptions:
         error = error.exceptions[0]
-    text = str(error).strip().partition("\n")[0][:300]
+    told = error.strerror if isinstance(error, OSError) and error.strerror else error
+    text = str(told).strip().partition("\n")[0][:300]
     return text if text and not isinstance(error, KeyError) else f"{type(error).__name__}: {text}".rstrip(": ")

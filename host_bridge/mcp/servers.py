@@ -18,8 +18,9 @@ from host_bridge.errors import HandlerError
 from host_bridge.mcp.connection import ServerConnection
 from host_bridge.mcp.manifest import Manifest, ManifestCache, Tool, descriptors
 from host_bridge.mcp.names import attribute_name, ref_parts
+from host_bridge.mcp.own_actions import own_actions
 from host_bridge.mcp.settings import server_settings
-from host_bridge.mcp.values import resource_value, tool_value
+from host_bridge.mcp.values import tool_value
 from host_bridge.registry import Registry, UnknownActionError
 from host_bridge.results import ResultFolder, ResultFolders
 
@@ -62,7 +63,9 @@ class McpServers:
                 learned=lambda found, name=name: self._learned(name, found),  # type: ignore[misc]
                 host_environment=host_environment,
             )
-        registry.replace_source(ROOT, self._own_actions(), roots=(ROOT,), resolver=self._resolve)
+        registry.replace_source(
+            ROOT, own_actions(self.connections, self.states, self._folder), roots=(ROOT,), resolver=self._resolve
+        )
         for name, connection in self.connections.items():
             cached = cache.load(name, connection.settings) if cache is not None else None
             if cached is not None and not connection.settings.disabled:
@@ -190,60 +193,6 @@ class McpServers:
                 return known.get(written) or f"{ROOT}.{part}.{attribute_name(written)}"
         return None
 
-    def _own_actions(self) -> list[Action]:
-        if not self.connections:
-            return []
-        server = {"type": "string", "enum": list(self.connections), "description": "A name out of `mcpServers`."}
-        uri = {"type": "string", "description": "As `mcp.resources` lists it."}
-
-        def servers(arguments: dict[str, Any], context: CallContext) -> Any:  # noqa: ARG001
-            return self.states()
-
-        async def resources(arguments: dict[str, Any], context: CallContext) -> Any:
-            connection = self.connections[arguments["server"]]
-            return await connection.request(lambda client: client.resources(), ref=context.ref)
-
-        async def resource(arguments: dict[str, Any], context: CallContext) -> Any:
-            connection = self.connections[arguments["server"]]
-            parts = await connection.request(lambda client: client.resource(arguments["uri"]), ref=context.ref)
-            return resource_value(parts, ref=context.ref, files=self._folder(context))
-
-        return [
-            Action(
-                descriptor=Descriptor(
-                    ref="mcp.servers",
-                    risk="read",
-                    description="Every configured MCP server with its state and how many tools are known of it.",
-                    input_schema=_object({}),
-                    tool_name="servers",
-                ),
-                handler=servers,
-                waits=False,
-            ),
-            Action(
-                descriptor=Descriptor(
-                    ref="mcp.resources",
-                    risk="network",
-                    description="The resources that one MCP server offers.",
-                    input_schema=_object({"server": server}),
-                    tool_name="resources",
-                ),
-                handler=resources,
-                waits=True,
-            ),
-            Action(
-                descriptor=Descriptor(
-                    ref="mcp.resource",
-                    risk="network",
-                    description="One resource of an MCP server: text as text, binary parts as private files.",
-                    input_schema=_object({"server": server, "uri": uri}),
-                    tool_name="resource",
-                ),
-                handler=resource,
-                waits=True,
-            ),
-        ]
-
 
 @asynccontextmanager
 async def open_mcp_servers(
@@ -279,12 +228,3 @@ async def open_mcp_servers(
             for name in servers.connections:
                 registry.remove_source(f"{ROOT}:{name}")
             registry.remove_source(ROOT)
-
-
-def _object(properties: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": list(properties),
-        "additionalProperties": False,
-    }

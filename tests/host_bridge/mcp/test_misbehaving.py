@@ -80,7 +80,7 @@ async def test_a_server_that_cannot_start_says_why_and_pauses_grow(tmp_path: Pat
         assert connection.starts == 6
         _, message = await calls.refusal("mcp.missing.go")
         assert "/no/such/server" in message
-        assert "No such file" in message
+        assert "could not be started: /no/such/server: No such file or directory" in message
         assert calls.state("missing")["error"]
 
 
