@@ -35,8 +35,12 @@ BUSY_SECONDS: Final = 1e-3
 _MOST_CREDIT: Final = 8
 _REGAINED_CREDIT: Final = 1 / 4
 """A program that does not call in a loop is soon no longer looked for, and tried again once in a while."""
+LINES_LIMIT: Final = 1_000_000
+"""More lines than any source that is run; a guest that has been taken over may say any number."""
 DEATH_SECONDS: Final = 0.5
 """How long a killed guest may take to be gone before the run ends without its exit status."""
+
+_WITHOUT_TASKS: Final = frozenset({wire.Log, wire.Failed, Finished, Violation})
 
 RunErrorKind: TypeAlias = Literal["rejected", "program", "denied", "limit", "crashed", "protocol", "host", "cancelled"]
 Spill: TypeAlias = Callable[[bytes], Any]
@@ -166,8 +170,15 @@ async def run_program(
     if refused is not None:
         guest.kill()
         return RunOutcome(ok=False, error=refused)
+    roots = list(namespaces) if namespaces is not None else admission.registry.namespaces()
+    # The program is written before anything else is prepared: the guest compiles it meanwhile.
+    talk = Conversation(limits)
+    start = talk.start(source, value, roots)
+    unsent = start[_write(guest.socket.fileno(), start) :]
     run = _Run(
         guest,
+        talk,
+        unsent,
         admission=admission,
         limits=limits,
         observer=observer or SilentObserver(),
@@ -175,8 +186,15 @@ async def run_program(
         run_id=run_id,
         caller=caller,
     )
-    roots = list(namespaces) if namespaces is not None else admission.registry.namespaces()
-    return await run.to_outcome(source, value, roots)
+    return await run.to_outcome()
+
+
+def _write(fd: int, data: bytes) -> int:
+    """How much of it was taken at once."""
+    try:
+        return os.write(fd, data)
+    except OSError:
+        return 0  # full, or gone: `_flush` meets the same and knows what to do
 
 
 _active_runs = 0
@@ -187,6 +205,8 @@ class _Run:
     def __init__(
         self,
         guest: Guest,
+        talk: Conversation,
+        unsent: bytes,
         *,
         admission: Admission,
         limits: RunLimits,
@@ -201,16 +221,17 @@ class _Run:
         self._limits = limits
         self._observer = observer
         self._spill = spill
-        self._talk = Conversation(limits)
+        self._talk = talk
         self._context = RunContext(run_id=run_id, caller=caller, waiting=self._asking, shown=observer.approval_waiting)
         self._calls: list[CallRecord] = []
         self._logs: list[str] = []
         self._scopes: dict[int, trio.CancelScope] = {}
         self._running = 0
-        self._out: list[bytes] = []
+        self._out: list[bytes] = [unsent] if unsent else []
         self._backlog = bytearray()
         self._draining = False
         self._last: Finished | wire.Failed | Violation | None = None
+        self._lost = False
         self._deadline = trio.CancelScope()
         self._now = 0.0
         poller = select.poll()
@@ -225,25 +246,28 @@ class _Run:
         self._asked_seconds = 0.0
         self._left_seconds = 0.0
 
-    async def to_outcome(self, source: str, value: Any, namespaces: list[str]) -> RunOutcome:
+    async def to_outcome(self) -> RunOutcome:
         global _active_runs  # noqa: PLW0603  one event loop, one count
         _active_runs += 1
         started = trio.current_time()
         self._deadline.deadline = started + self._limits.timeout_seconds
-        lost = False
         try:
-            self._begin(self._talk.start(source, value, namespaces))
-            async with trio.open_nursery() as self._nursery:
-                with self._deadline:
-                    self._flush()
-                    lost = await self._converse()
-                if self._last is None and not lost:
-                    text = f"the program ran longer than {self._limits.timeout_seconds:g} s"
-                    self._last = Violation("limit", limit_message("timeout", text), "timeout")
-                # Nobody waits for these any more: the program is over, or will be in a moment.
-                if self._nursery.child_tasks:
-                    self._nursery.cancel_scope.cancel()
-            error = await self._death() if self._last is None else None
+            first = await self._first_events()
+            if self._last is None and not self._lost:
+                async with trio.open_nursery() as self._nursery:
+                    with self._deadline:
+                        self._flush()
+                        if first:
+                            self._handle_all(first)
+                            self._flush()
+                        self._lost = self._last is None and await self._converse()
+                    # Nobody waits for these any more: the program is over, or will be in a moment.
+                    if self._nursery.child_tasks:
+                        self._nursery.cancel_scope.cancel()
+            error = await self._death() if self._last is None and self._lost else None
+            if self._last is None and not self._lost:
+                text = f"the program ran longer than {self._limits.timeout_seconds:g} s"
+                self._last = Violation("limit", limit_message("timeout", text), "timeout")
         except BaseException:
             self._guest.kill()
             with trio.move_on_after(DEATH_SECONDS, shield=True):
@@ -255,6 +279,41 @@ class _Run:
         return self._outcome(error, (trio.current_time() - started) * 1000)
 
     # -- reading -------------------------------------------------------------------------------------------------
+
+    async def _first_events(self) -> list[Event]:
+        """What the guest says first, within the deadline. Most programs say all they have to say at once: what they
+        print and how they end needs no task, so no nursery is opened for them.
+        """
+        if self._out:
+            return []
+        data = None
+        with trio.CancelScope(deadline=self._deadline.deadline):
+            while data is None:
+                data = self._watch()
+                if data is None:
+                    await trio.lowlevel.wait_readable(self._fd)
+                    self._watched_since = time.perf_counter()
+                    data = self._read()
+        if not data:
+            self._lost = data is not None
+            return []
+        self._answered_inline = False
+        self._now = trio.current_time()
+        events = self._talk.receive(data)
+        if not all(type(event) in _WITHOUT_TASKS for event in events):
+            return events
+        for event in events:
+            self._handle(event)
+        return []
+
+    def _handle_all(self, events: list[Event]) -> None:
+        # A guest cancels in the same write what its program called and never waited for: none of that is begun.
+        withdrawn = {event.id for event in events if type(event) is wire.Cancel} if len(events) > 1 else None
+        for event in events:
+            if withdrawn and type(event) is wire.Call and event.id in withdrawn:
+                self._withdraw(event)
+            else:
+                self._handle(event)
 
     async def _converse(self) -> bool:
         """Serve the guest until the program's end; True: the guest is gone without one."""
@@ -271,14 +330,7 @@ class _Run:
                 return True
             self._answered_inline = False
             self._now = trio.current_time()
-            events = talk.receive(data)
-            # A guest cancels in the same write what its program called and never waited for: none of that is begun.
-            withdrawn = {event.id for event in events if type(event) is wire.Cancel} if len(events) > 1 else None
-            for event in events:
-                if withdrawn and type(event) is wire.Call and event.id in withdrawn:
-                    self._withdraw(event)
-                else:
-                    self._handle(event)
+            self._handle_all(talk.receive(data))
             if self._last is not None:
                 return False
             if self._out:
@@ -447,15 +499,6 @@ class _Run:
     def _send(self, data: bytes) -> None:
         self._out.append(data)
 
-    def _begin(self, start: bytes) -> None:
-        """Write the program before anything else is prepared: the guest compiles it meanwhile."""
-        try:
-            sent = os.write(self._fd, start)
-        except OSError:
-            sent = 0  # full, or gone: `_flush` meets the same and knows what to do
-        if sent < len(start):
-            self._out.append(start[sent:])
-
     def _flush(self) -> None:
         """Write what is queued as far as the socket takes it; a task writes the rest."""
         if not self._out:
@@ -567,9 +610,9 @@ def failure_error(failed: wire.Failed, limits: RunLimits) -> RunError:
     return RunError(
         kind=kind,
         message=message,
-        line=failed.line,
+        line=failed.line if failed.line is not None and 0 < failed.line <= LINES_LIMIT else None,
         source_line=failed.source_line,
-        frames=tuple((line, name) for line, name in failed.frames[:FRAMES_LIMIT]),
+        frames=tuple((line, name) for line, name in failed.frames[:FRAMES_LIMIT] if 0 < line <= LINES_LIMIT),
         limit=limit,
     )
 

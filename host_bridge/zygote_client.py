@@ -30,7 +30,7 @@ AWAKE_MS: Final = 4
 BURST_SECONDS: Final = 0.06
 """After a program, the next guest waits awake this long, since programs come in bursts: 60 ms of one idle processor for
 each program. Where others want the processors it sleeps: a process that waited awake has lost its turn."""
-HOT_SECONDS: Final = 5.0
+HOT_SECONDS: Final = 2.0
 """After the last program or `expect_program`, the head guest stays hot this long; an idle host costs nothing."""
 REFILL_DELAY_SECONDS: Final = 0.01
 """While an idle guest is left, a refill waits for the running programs, this long at most."""
@@ -236,7 +236,7 @@ async def open_guest_pool(
     plan: ConfinementPlan,
     *,
     limits: GuestLimits | None = None,
-    pool_size: int = 2,
+    pool_size: int = 4,
     language_layer: bool = True,
     template: ZygoteTemplate | None = None,
     launched: LaunchedZygote | None = None,

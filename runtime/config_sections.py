@@ -162,7 +162,7 @@ class ExecutorSection(Section, frozen=True):
     max_calls: NotNegative = 10_000
     max_calls_in_flight: Positive = 256
     max_timers_in_flight: Positive = 4096
-    pool_size: Annotated[int, msgspec.Meta(ge=0, le=256)] = 2
+    pool_size: Annotated[int, msgspec.Meta(ge=0, le=256)] = 4
     """Confined guests kept ready."""
 
 

@@ -105,7 +105,7 @@ def _refused(source: str, message: str, line: int | None) -> ProgramRefusedError
 
 def _compile(source: str, namespaces: tuple[str, ...]) -> CodeType:
     tree = ast.parse(source.removeprefix("\ufeff"), PROGRAM_FILENAME)
-    body = [_ReturnLines().visit(statement) for statement in tree.body] or [ast.Pass()]
+    body = [_ReturnLines().visit(statement) for statement in tree.body] or [ast.Pass(lineno=1, col_offset=0)]
     entry = ast.AsyncFunctionDef(
         name=ENTRY_NAME,
         args=ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[]),
@@ -348,9 +348,8 @@ class ProgramPolicy(RestrictingNodeTransformer):
         # them, so that their qualified names are those of a module and calls to them cost what they cost in one.
         shared = self._globals | (self._top_definitions - self._nonlocals)
         if shared:
-            entry.body.insert(0, ast.Global(sorted(shared)))
-        ast.fix_missing_locations(node)
-        return node
+            entry.body.insert(0, ast.copy_location(ast.Global(sorted(shared)), entry))
+        return node  # every node that a visitor makes has its place already; a walk over all would cost a fifth
 
     def _visit_body(self, body: list[ast.stmt]) -> list[ast.stmt]:
         visited: list[ast.stmt] = []

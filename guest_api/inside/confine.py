@@ -71,10 +71,15 @@ def _prctl(protection: str, what: str, option: int, first: int = 0, second: int 
     _check(_libc.prctl(option, *arguments), protection, what)
 
 
+_ZERO: Final = ctypes.c_ulong(0)
+_DIE_WITH_PARENT: Final = (PR_SET_PDEATHSIG, ctypes.c_ulong(signal.SIGKILL), _ZERO, _ZERO, _ZERO)
+"""Made before any fork: what a guest allocates while it confines itself, it pays for with page faults."""
+
+
 def die_with_parent() -> None:
     """SIGKILL when the parent's thread ends. A change of user resets it, so it comes after."""
-    if is_linux():
-        _prctl("process_boundary", "PR_SET_PDEATHSIG", PR_SET_PDEATHSIG, signal.SIGKILL)
+    if is_linux() and _libc.prctl(*_DIE_WITH_PARENT) < 0:
+        _check(-1, "process_boundary", "PR_SET_PDEATHSIG")
 
 
 def adopt_orphans() -> None:
@@ -183,20 +188,35 @@ def limit_usage(*, address_space_bytes: int, cpu_seconds: int) -> None:
     _limit(resource.RLIMIT_NOFILE, 4)
 
 
+def _highest_descriptor() -> int:
+    highest = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    return highest if 0 < highest < 1 << 20 else 1 << 20
+
+
+_HIGHEST_DESCRIPTOR: Final = _highest_descriptor()
+
+
 def close_all_but(kept: int) -> None:
     """Move `kept` to descriptor 3 and close all others, the standard three too."""
     if kept != 3:
         os.dup2(kept, 3, inheritable=False)
-    highest = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
-    os.closerange(4, highest if 0 < highest < 1 << 20 else 1 << 20)  # one close_range(2) where it exists
+    os.closerange(4, _HIGHEST_DESCRIPTOR)  # one close_range(2) where it exists
     os.closerange(0, 3)
 
 
-def load_filter(program: bytes) -> None:
-    """The seccomp filter: the last step, since it forbids all the others."""
-    if not is_linux():
-        raise ConfinementError("seccomp", "Linux only")
-    buffer = ctypes.create_string_buffer(program, len(program))
-    header = struct.pack("@HP", len(program) // 8, ctypes.addressof(buffer))
-    result = _libc.prctl(PR_SET_SECCOMP, ctypes.c_ulong(SECCOMP_MODE_FILTER), header)
-    _check(result, "seccomp", "PR_SET_SECCOMP")
+class PreparedFilter:
+    """The seccomp filter in memory as the kernel wants it, made before the fork so that a guest only has to load it."""
+
+    __slots__ = ("_arguments", "_buffer", "_header")
+
+    def __init__(self, program: bytes) -> None:
+        self._buffer = ctypes.create_string_buffer(program, len(program))
+        self._header = struct.pack("@HP", len(program) // 8, ctypes.addressof(self._buffer))
+        self._arguments = (PR_SET_SECCOMP, ctypes.c_ulong(SECCOMP_MODE_FILTER), ctypes.c_char_p(self._header))
+
+    def load(self) -> None:
+        """The last step, since it forbids all the others."""
+        if not is_linux():
+            raise ConfinementError("seccomp", "Linux only")
+        if _libc.prctl(*self._arguments) < 0:
+            _check(-1, "seccomp", "PR_SET_SECCOMP")

@@ -65,11 +65,13 @@ def serve(sock: Any, *, language_layer: bool = True) -> None:
     channel = Channel(sock)
     channel.queue(wire.encode(wire.Ready()))
     channel.flush()
+    reserve = bytes(_MEMORY_RESERVE_BYTES)  # before the program comes: a system call that nobody waits for
     while True:
         for frame in channel.read():
             if isinstance(frame, wire.Start):
                 if language_layer:
-                    _Run(channel, frame).execute()
+                    run, reserve = _Run(channel, frame, reserve), b""
+                    run.execute()
                 else:
                     _execute_raw(channel, sock, frame)
                 channel.flush()
@@ -83,14 +85,14 @@ def serve(sock: Any, *, language_layer: bool = True) -> None:
 class _Run:
     """One program: its scheduler, its output, its end."""
 
-    def __init__(self, channel: Channel, start: wire.Start) -> None:
+    def __init__(self, channel: Channel, start: wire.Start, reserve: bytes = b"") -> None:
         self._channel = channel
         self._start = start
         self._return_line: int | None = None
         """Of the `return` that gave the result."""
         self._scheduler = scheduler.Scheduler(channel, frame_limit_bytes=start.frame_limit_bytes)
         self._output = _Output(channel, start.output_limit_bytes, start.frame_limit_bytes)
-        self._reserve: bytes | None = bytes(_MEMORY_RESERVE_BYTES)
+        self._reserve = reserve
 
     def execute(self) -> None:
         """Run to the end and queue the closing frame."""
@@ -173,7 +175,7 @@ class _Run:
         self._channel.queue(wire.encode(failed))
 
     def _failure(self, error: BaseException) -> wire.Failed:
-        self._reserve = None
+        self._reserve = b""
         kind, limit, message = _kind_of(error)
         frames = _program_frames(error.__traceback__)
         if not frames and error.__context__ is not None:

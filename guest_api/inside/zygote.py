@@ -143,7 +143,7 @@ def _confined_zygote(channel: "_Channel", layers: Layers) -> "_Zygote":
     layers.apply("no_new_privs", confine.forbid_new_privileges)
     layers.apply("landlock", confine.deny_all_files)
     layers.apply("rlimits", confine.limit_side_effects)
-    filter_bytes = b""
+    prepared = None
     if layers.wanted("seccomp"):
         machine = os.uname().machine
         architecture = (
@@ -152,13 +152,13 @@ def _confined_zygote(channel: "_Channel", layers: Layers) -> "_Zygote":
         if architecture is None:
             layers.forgive("seccomp", f"no system call table for {machine}; there are {', '.join(ARCHITECTURES)}")
         else:
-            filter_bytes = build_filter(architecture)
+            prepared = confine.PreparedFilter(build_filter(architecture))
     program.warm_up()
     gc.collect()
     gc.freeze()
     gc.disable()
     base_bytes = _address_space_bytes(memory_report)
-    zygote = _Zygote(channel, layers, filter_bytes, base_bytes)
+    zygote = _Zygote(channel, layers, prepared, base_bytes)
     zygote.try_stage_two()
     channel.send(Started(layers.skipped))
     return zygote
@@ -195,10 +195,12 @@ def _address_space_bytes(report: int | None) -> int:
 class _Zygote:
     """Stage 1 is over: fork guests, reap them, tell the host."""
 
-    def __init__(self, channel: "_Channel", layers: Layers, filter_bytes: bytes, base_bytes: int) -> None:
+    def __init__(
+        self, channel: "_Channel", layers: Layers, prepared: confine.PreparedFilter | None, base_bytes: int
+    ) -> None:
         self._channel = channel
         self._layers = layers
-        self._filter_bytes = filter_bytes
+        self._filter = prepared
         self._base_bytes = base_bytes
         self._pid = os.getpid()
         self._id_by_pid: dict[int, int] = {}
@@ -315,7 +317,9 @@ class _Zygote:
             confine.limit_usage(address_space_bytes=address_space_bytes, cpu_seconds=cpu_seconds)
         gc.enable()
         if layers.wanted("seccomp"):
-            confine.load_filter(self._filter_bytes)
+            if self._filter is None:
+                raise ConfinementError("seccomp", "no filter was made")
+            self._filter.load()
         return inner
 
     def _kill(self, guest_id: int) -> None:

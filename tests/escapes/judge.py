@@ -23,10 +23,22 @@ class Attack:
     expected: str
     raw: bool
     note: str = ""
+    bounded: bool = False
+    """Harmless to the machine even where it succeeds, so that it is run without the resource limits too."""
+    soak: bool = False
+    """It takes its whole deadline; the quick tests leave it to the soak run."""
 
     @classmethod
     def from_index(cls, entry: dict[str, Any]) -> "Attack":
-        return cls(entry["file"], entry["kind"], entry["expected"], bool(entry.get("raw")), entry.get("note", ""))
+        return cls(
+            entry["file"],
+            entry["kind"],
+            entry["expected"],
+            bool(entry.get("raw")),
+            entry.get("note", ""),
+            bool(entry.get("bounded")),
+            bool(entry.get("soak")),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +47,8 @@ class Verdict:
 
     passed: bool
     told: str
+    completed: bool = False
+    """The attack succeeded."""
 
 
 EXPECTATIONS = ("rejected at compile", "runtime error", "killed by limit", "contained by kernel")
@@ -45,7 +59,7 @@ def judge(attack: Attack, error: RunError | None, value: Any = None) -> Verdict:
     if attack.expected not in EXPECTATIONS:
         return Verdict(False, f"unknown expectation {attack.expected!r}")
     if error is None:
-        return Verdict(False, f"COMPLETED with {value!r:.120}")
+        return Verdict(False, f"COMPLETED with {value!r:.120}", completed=True)
     told = f"{error.kind}{f' ({error.limit})' if error.limit else ''}: {error.message[:110]}"
     if error.kind in {"host", "cancelled"}:
         return Verdict(False, told)

@@ -87,14 +87,15 @@ def _admission() -> Admission:
 
 
 @asynccontextmanager
-async def open_arena(ablated: str | None = None) -> AsyncIterator["Arena"]:
-    """Pools of whole and raw guests, with one layer disabled if asked."""
+async def open_arena(*ablated: str) -> AsyncIterator["Arena"]:
+    """Pools of whole and raw guests, with the named layers disabled."""
     plan = ConfinementPlan.default()
-    if ablated is not None and ablated != LANGUAGE:
-        plan = plan.without(ablated)
+    for layer in ablated:
+        if layer != LANGUAGE:
+            plan = plan.without(layer)
     limits = GuestLimits(memory_bytes=MEMORY_BYTES, cpu_seconds=CPU_SECONDS)
     async with (
-        open_guest_pool(plan, limits=limits, pool_size=1, language_layer=ablated != LANGUAGE) as whole,
+        open_guest_pool(plan, limits=limits, pool_size=1, language_layer=LANGUAGE not in ablated) as whole,
         open_guest_pool(plan, limits=limits, pool_size=1, language_layer=False) as raw,
     ):
         yield Arena(whole, raw, ablated)
@@ -103,18 +104,17 @@ async def open_arena(ablated: str | None = None) -> AsyncIterator["Arena"]:
 class Arena:
     """Where attacks are run."""
 
-    def __init__(self, whole: GuestPool, raw: GuestPool, ablated: str | None) -> None:
+    def __init__(self, whole: GuestPool, raw: GuestPool, ablated: tuple[str, ...]) -> None:
         self._whole = whole
         self._raw = raw
         self._ablated = ablated
         self._admission = _admission()
 
     def skips(self, attack: Attack) -> bool:
-        """Whether running this attack without the ablated layer would harm the machine that tests."""
-        if self._ablated is None:
-            return False
-        return attack.kind in _NEVER_WITHOUT.get(self._ablated, ()) or attack.file in _NEVER_FILES_WITHOUT.get(
-            self._ablated, ()
+        """Whether running this attack without the ablated layers would harm the machine that tests."""
+        return not attack.bounded and any(
+            attack.kind in _NEVER_WITHOUT.get(layer, ()) or attack.file in _NEVER_FILES_WITHOUT.get(layer, ())
+            for layer in self._ablated
         )
 
     async def run(self, attack: Attack, source: str) -> Verdict:
@@ -125,7 +125,7 @@ class Arena:
     async def outcome_of(self, attack: Attack, source: str) -> RunOutcome:
         """How the run ended."""
         pool = self._raw if attack.raw else self._whole
-        if self._ablated == LANGUAGE and not attack.raw:
+        if LANGUAGE in self._ablated and not attack.raw:
             source = _UNCHECKED.format(source=source)
         guest = await pool.checkout()
         try:

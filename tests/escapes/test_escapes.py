@@ -1,6 +1,7 @@
 """Every attack ends as its index says, with real guests; and each layer, taken away, lets some attack through."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -18,8 +19,12 @@ GIVEN = ROOT / "tests" / "data" / "escapes"
 OWN = Path(__file__).parent / "programs"
 
 
-@pytest.mark.parametrize("folder", [GIVEN, OWN], ids=["given", "own"])
-async def test_every_attack_ends_as_its_index_says(folder: Path) -> None:
+@pytest.mark.parametrize(
+    ("folder", "long"),
+    [(GIVEN, False), (OWN, False), pytest.param(OWN, True, marks=pytest.mark.soak)],
+    ids=["given", "own", "own-long"],
+)
+async def test_every_attack_ends_as_its_index_says(folder: Path, long: bool) -> None:
     wrong = []
     async with open_arena() as arena:
         # Four at a time: several of them only wait for their deadline.
@@ -33,7 +38,8 @@ async def test_every_attack_ends_as_its_index_says(folder: Path) -> None:
 
         async with trio.open_nursery() as nursery:
             for attack in load(folder):
-                nursery.start_soon(one, attack)
+                if attack.soak is long:
+                    nursery.start_soon(one, attack)
     assert wrong == []
 
 
@@ -69,9 +75,9 @@ def test_each_published_advisory_has_an_attack_of_its_own() -> None:
         assert f"cve_{advisory}_" in files
 
 
-async def let_through(layer: str, attacks: list[tuple[Path, str]]) -> list[str]:
+async def let_through(layers: str | tuple[str, ...], attacks: list[tuple[Path, str]]) -> list[str]:
     through = []
-    async with open_arena(layer) as arena:
+    async with open_arena(*([layers] if isinstance(layers, str) else layers)) as arena:
         for folder, name in attacks:
             attack = next(each for each in load(folder) if each.file == name)
             assert not arena.skips(attack)
@@ -131,6 +137,34 @@ async def test_without_seccomp_attacks_on_the_kernel_succeed() -> None:
         ],
     )
     assert len(through) >= 3
+
+
+BEHIND_SECCOMP = [
+    ("landlock", ["k_read_etc.py", "k_list_directory.py", "k_openat2.py"]),
+    ("namespaces", ["k_connect_loopback.py", "k_host_process_visible.py"]),
+    ("no_new_privs", ["k_capabilities.py", "k_bpf.py"]),
+    ("closed_descriptors", ["k_read_stdin.py"]),
+    ("rlimits", ["r_bounded_fork.py", "r_bounded_descriptors.py", "k_thread_library.py"]),
+]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="what root loses shows as root only")
+@pytest.mark.parametrize(("layer", "files"), BEHIND_SECCOMP, ids=[layer for layer, _ in BEHIND_SECCOMP])
+async def test_the_layers_behind_seccomp_hold_where_it_falls(layer: str, files: list[str]) -> None:
+    attacks = [(OWN, name) for name in files]
+    behind = attacks if layer != "namespaces" else attacks[:1]
+    others = ("seccomp", "landlock") if layer == "namespaces" else ("seccomp",)  # Landlock guards the same a third time
+    assert await let_through(others, behind) == []
+    assert set(await let_through((*others, layer), attacks)) & set(files)
+
+
+async def test_without_the_resource_limits_a_program_takes_what_it_wants() -> None:
+    files = ["r_bounded_memory.py", "r_mapping_growth.py"]
+    assert await let_through("rlimits", [(OWN, name) for name in files]) == files
+
+
+async def test_without_an_empty_environment_the_hosts_shows() -> None:
+    assert await let_through("empty_environment", [(GIVEN, "k07_env_leak.py")]) == ["k07_env_leak.py"]
 
 
 def test_a_program_that_completes_fails_whatever_was_expected() -> None:

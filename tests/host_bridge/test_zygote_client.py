@@ -25,7 +25,7 @@ def raw_pool(plan=PLAN, **options):
 
 @pytest.fixture
 async def pool():
-    async with raw_pool() as opened:
+    async with raw_pool(pool_size=2) as opened:
         yield opened
 
 
@@ -255,7 +255,7 @@ async def test_a_thousand_runs_leave_no_zombie_no_descriptor_and_no_process():
 async def runs_leave_nothing(count):
     before = open_descriptors()
     children_before = children_of("self")
-    async with raw_pool() as pool:
+    async with raw_pool(pool_size=2) as pool:
         assert (await run(pool, "result = 1"))[0] == 1
         await eventually(lambda: len(pool.idle_guests) == 2)
         settled = len(open_descriptors())

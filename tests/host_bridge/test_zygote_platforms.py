@@ -94,7 +94,7 @@ for number, option in {arguments!r}:
     program += struct.pack("<HBBI", 0x15, 0, 1, option) + struct.pack("<HBBI", 0x06, 0, 0, 0x00050026)
     program += struct.pack("<HBBI", 0x20, 0, 0, 0)
 program += struct.pack("<HBBI", 0x06, 0, 0, 0x7FFF0000)
-confine.load_filter(program)
+confine.PreparedFilter(program).load()
 """
 
 

@@ -13,6 +13,7 @@ Attacked by `tests/escapes/programs` (gadget programs).
 import collections
 import dataclasses
 import enum
+import inspect
 import sys
 import typing
 from collections.abc import Callable, Iterable
@@ -106,7 +107,7 @@ def _check_fields(target: type) -> None:
 
     `asdict` and class patterns read attributes of these names, from more than instances of this class.
     """
-    for name in target.__dict__.get("__annotations__", {}):
+    for name in inspect.get_annotations(target):
         problem = names.attribute_problem(_plain(name))
         if problem is not None:
             raise TypeError(f"a field cannot have this name: {problem}")

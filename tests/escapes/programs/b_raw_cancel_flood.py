@@ -1,0 +1,2 @@
+while True:
+    write_frame(sock, ["cancel", 1])

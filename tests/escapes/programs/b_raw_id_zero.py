@@ -1,0 +1,3 @@
+write_frame(sock, ["call", 0, "tools.read", {}])
+while True:
+    sock.recv(100)

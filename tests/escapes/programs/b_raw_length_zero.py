@@ -1,0 +1,3 @@
+sock.sendall(bytes(4))
+while True:
+    sock.recv(100)

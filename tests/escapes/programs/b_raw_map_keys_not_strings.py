@@ -1,0 +1,3 @@
+write_frame(sock, ["done", {1: 2}])
+while True:
+    sock.recv(100)

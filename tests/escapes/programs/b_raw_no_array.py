@@ -1,0 +1,3 @@
+write_frame(sock, {"type": "done"})
+while True:
+    sock.recv(100)

@@ -1,0 +1,3 @@
+sock.sendall(b"\x01")
+while True:
+    sock.recv(100)

@@ -1,0 +1,3 @@
+write_frame(sock, ["ready"])
+while True:
+    sock.recv(100)

@@ -1,0 +1,3 @@
+write_frame(sock, ["timer", 1, float("nan")])
+while True:
+    sock.recv(100)

@@ -1,0 +1,3 @@
+write_frame(sock, ["exec", "x"])
+while True:
+    sock.recv(100)

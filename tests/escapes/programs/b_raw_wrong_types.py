@@ -1,0 +1,3 @@
+write_frame(sock, ["call", "1", 2, 3])
+while True:
+    sock.recv(100)

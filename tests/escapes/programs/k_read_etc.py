@@ -1,0 +1,1 @@
+result = open("/etc/hostname").read()

@@ -1,0 +1,2 @@
+import os
+result = os.posix_spawn("/bin/true", ["true"], {})

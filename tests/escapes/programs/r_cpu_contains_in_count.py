@@ -1,0 +1,2 @@
+import itertools
+return -1 in itertools.count()

@@ -1,0 +1,3 @@
+n = 3
+while True:
+    n = n ** 3

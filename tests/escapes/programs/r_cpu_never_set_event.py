@@ -1,0 +1,4 @@
+async def forever():
+    while True:
+        await asyncio.sleep(0)
+return await forever()

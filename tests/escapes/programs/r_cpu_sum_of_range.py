@@ -1,0 +1,1 @@
+return sum(range(10 ** 12))

@@ -1,0 +1,1 @@
+return len(bytes(10 ** 10))

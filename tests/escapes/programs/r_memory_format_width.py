@@ -1,0 +1,1 @@
+return len("{:>{}}".format(1, 10 ** 9))

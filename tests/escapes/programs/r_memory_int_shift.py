@@ -1,0 +1,1 @@
+return (1 << (10 ** 11)).bit_length()

@@ -1,0 +1,1 @@
+return len("x".ljust(10 ** 10))

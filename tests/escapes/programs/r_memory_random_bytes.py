@@ -1,0 +1,2 @@
+import random
+return len(random.randbytes(10 ** 10))

@@ -1,0 +1,3 @@
+text = "a"
+while True:
+    text = text.replace("a", "aaaaaaaa")

@@ -1,0 +1,4 @@
+import io
+out = io.StringIO()
+while True:
+    out.write("x" * 1_000_000)

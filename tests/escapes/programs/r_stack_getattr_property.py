@@ -1,0 +1,5 @@
+class Deep:
+    @property
+    def deeper(self):
+        return self.deeper
+return Deep().deeper

@@ -1,0 +1,2 @@
+import json
+return str(json.loads("[" * 500_000 + "]" * 500_000))

@@ -1,0 +1,4 @@
+class Text(str):
+    def __str__(self):
+        return str(self) + "x"
+return str(Text("x"))
