@@ -30,6 +30,8 @@ class LedgerTotals:
     turns: int = 0
     deepest: int = 0
     open_runs: set[str] = field(default_factory=set)
+    cost_by_run: dict[str, float] = field(default_factory=dict)
+    """US dollars of each run that cost anything."""
 
 
 class _Fact(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -130,6 +132,7 @@ class Ledger:
             totals.deepest = max(totals.deepest, fact.depth)
         elif fact.op == "spend":
             totals.cost += fact.cost
+            totals.cost_by_run[fact.run] = totals.cost_by_run.get(fact.run, 0.0) + fact.cost
             totals.turns += fact.turns
         elif fact.op == "end":
             totals.open_runs.discard(fact.run)

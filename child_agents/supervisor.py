@@ -73,6 +73,8 @@ class SupervisorOptions:
     entries: Sequence[str] = ("runtime",)
     approve: ChildApprover | None = None
     """Answers a child's question; None: every question is denied."""
+    person: bool = True
+    """Whether a person stands behind `approve`; without one, children do not ask at all."""
     watch: Watcher | None = None
     """Told of every change, for live progress; returns at once."""
     finished: FinishedCallback | None = None
@@ -406,6 +408,7 @@ class Supervisor:
             input_json=exact_json.dump(resolved.input),
             residency=resolved.residency,
             resident_key=self.options.resident_key,
+            person=self.options.person,
         )
 
     async def _hear_worker(self, run: Run, channel: Channel[Any]) -> None:

@@ -104,6 +104,8 @@ class AgentService:
         self._supervisor: Supervisor | None = None
         self._opening = trio.Lock()
         self._delivering = trio.Lock()
+        self._handed_over: set[str] = set()
+        """Durable runs that were launched here; their records name the resident host as the owner."""
         self._awaited: Counter[str] = Counter()
         """Runs of other processes that a program of this host waits for right now."""
         given = None if host.inheritance is None else host.inheritance.given
@@ -154,6 +156,7 @@ class AgentService:
             environment=self.host.environment,
             preload=PRELOAD,
             approve=lambda request: answer_child(self.host.admission, request),
+            person=self.host.admission.desk is not None,
             watch=self.host.watch,
             finished=self._session_run_finished,
             ensure_resident=self._ensure_resident,
@@ -239,6 +242,7 @@ class AgentService:
         """
         supervisor = await self.supervisor()
         supervisor.reserve(resolved, detached=True, execution=execution)
+        self._handed_over.add(resolved.id)
         try:
             await self.resident.launch(resolved, self.records)
         except AgentError:
@@ -270,6 +274,8 @@ class AgentService:
 
     def _is_ours(self, record: RunRecord) -> bool:
         run = record.request.run
+        if record.id in self._handed_over:
+            return True
         if self._supervisor is not None and record.request.owner == self._supervisor.options.owner:
             return True
         given = None if self.host.inheritance is None else self.host.inheritance.given

@@ -39,6 +39,11 @@ class ChildHost:
             self._control = self.inheritance.open_control()
         return self._control
 
+    def approver(self) -> ControlClient | None:
+        """Who answers questions here: the parent's person, where there is one."""
+        given = None if self.inheritance is None else self.inheritance.given
+        return self.control() if given is not None and given.person else None
+
     def input(self, own: Any) -> Any:
         """The program's input: the parent's, where it gave the work."""
         return self.inheritance.input if self.inheritance is not None and self.is_driven else own

@@ -220,7 +220,7 @@ async def open_host(
                 registry,
                 policy=inherited_policy(_policy(settings, allow, deny), as_child.inheritance),
                 schema_mode=as_child.schema_mode(settings.schema.mode),
-                approver=as_child.control() or _as_approver(approver),
+                approver=as_child.approver() or _as_approver(approver),
                 prompt_timeout_seconds=_seconds(settings.approvals.prompt_timeout_ms),
                 classifier=classifier,
                 rules=RuleStore(),

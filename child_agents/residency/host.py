@@ -195,6 +195,7 @@ async def run_host(options: ResidentOptions, ready: int) -> None:
         environment=dict(os.environ),
         preload=options.preload,
         entries=options.entries,
+        person=False,
         watch=lambda run: host[0].change(run) if host else None,
     )
     async with open_supervisor(supervised) as supervisor, trio.open_nursery() as nursery:

@@ -43,13 +43,19 @@ def _print_json(value: Any) -> None:
 
 
 def _shown(record: Any) -> dict[str, Any]:
-    """A record as these commands show it."""
+    """A record as these commands show it; what a run that is not over has cost stands in its root's ledger."""
+    from child_agents.ledger import Ledger
     from child_agents.runs import record_status
 
     shown = record_status(record)
     started = [event["at"] for event in _records().events(record.id) if event.get("type") == "started"]
     if started:
         shown["startedAt"] = started[0]
+    if (
+        record.result is None
+        and (ledger := Ledger(_records().folders.ledgers, record.request.run.root_id)).path.exists()
+    ):
+        shown["cost"] = ledger.totals().cost_by_run.get(record.id, 0.0)
     shown["session"] = record.request.run.owner_session
     return shown
 
@@ -200,6 +206,8 @@ def _bounds(run: dict[str, Any]) -> str:
 
 
 def _time(run: dict[str, Any]) -> str:
+    if run["status"] == "indeterminate":
+        return "-"
     if "wallMs" in run:
         return f"{run['wallMs'] / 1000:.1f} s"
     from datetime import UTC, datetime

@@ -456,6 +456,26 @@ return [(await agents.wait(short, timeoutMs=50)).status, long.id]
         assert len(told(host)) == 2
 
 
+async def test_where_nobody_can_be_asked_children_at_every_depth_say_so_and_what_would_allow_it(tmp_path):
+    write = "try:\n    await thinking.set(level='low')\nexcept Exception as error:\n    return str(error)"
+    middle = f"return (await agents.run(program={write!r}, name='leaf')).value"
+    source = f"""
+nested = await agents.run(program={middle!r}, recursive=True)
+lasting = await agents.run(program={write!r}, residency="durable")
+return [nested.value, lasting.value, [run.status for run in await agents.list()]]
+"""
+    cfg = config(approvals={"agent": "allow", "write": "ask"}, agents={"residentIdleSeconds": 0.3})
+    result = await run(source, config=cfg, cwd=tmp_path)
+    assert result.error is None
+    *said, statuses = result.value
+    for text in said:
+        assert "approvals.write = ask" in text
+        assert "nobody can be asked here" in text
+        assert "--allow write" in text
+    # Without a session the durable run is this host's all the same.
+    assert statuses == ["completed", "completed"]
+
+
 async def test_a_resumed_session_can_stop_and_read_its_durable_child(tmp_path, agent_dir):
     cfg = config(agents={"residentIdleSeconds": 0.3, "stopGraceSeconds": 1})
     program = "import asyncio\nprint('up')\nawait asyncio.sleep(60)"
