@@ -3,12 +3,18 @@
 import io
 import json
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner, Result
 from rich.console import Console
 
-from runtime.agent_display import LINES_SHOWN, AgentProgress
+from child_agents.ledger import Ledger
+from child_agents.records import RunRecords, indeterminate
+from runtime.agent_display import LINES_SHOWN, AgentProgress, UndisturbedApprover
+from runtime.agent_service import agent_folders
+from runtime.commands.agents import command
 from tests.child_agents.helpers import ScriptRunner, resolved
 from tests.journeys.command import Desk
 
@@ -18,7 +24,14 @@ def desk(tmp_path: Path) -> Desk:
     return Desk(tmp_path)
 
 
-def test_past_runs_are_listed_shown_and_logged(desk: Desk) -> None:
+@pytest.fixture
+def agents(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Result]:
+    """`pi-fabric agents …` in this process; what the whole command does is seen once per file."""
+    monkeypatch.setenv("PI_CODING_AGENT_DIR", str(desk.agent_dir))
+    return lambda *arguments: CliRunner().invoke(command, list(arguments))
+
+
+def test_past_runs_are_listed_shown_and_logged(desk: Desk, agents: Callable[..., Result]) -> None:
     program = "r = await agents.run(program='print(1)\\nreturn 5', name='kid', thinking='max', thinking_bounds={'max': 'low'})\nreturn r.id"
     run_id = desk.run(program, "--allow", "agent").json["value"]
     (listed,) = desk.command("agents", "list", "--json").json
@@ -29,36 +42,38 @@ def test_past_runs_are_listed_shown_and_logged(desk: Desk) -> None:
         "max",
     )
     assert listed["wallMs"] > 0
-    table = desk.command("agents", "list").out
+    table = agents("list").output
     assert run_id in table
     assert "off..low" in table
-    shown = desk.command("agents", "show", run_id[:-2], "--json").json
+    shown = json.loads(agents("show", run_id[:-2], "--json").output)
     assert shown["result"]["value"] == 5
     assert shown["sources"]["thinking"] == "request, clamped into thinkingBounds"
-    assert "from request" in desk.command("agents", "show", run_id).out
-    events = desk.command("agents", "log", run_id, "--json").json
+    assert "from request" in agents("show", run_id).output
+    events = json.loads(agents("log", run_id, "--json").output)
     assert [event["type"] for event in events] == ["started", "log", "finished"]
-    assert desk.command("agents", "stop", run_id).out == f"{run_id} is completed\n"
-    assert desk.command("agents", "list", "--status", "running", "--json").json == []
+    assert agents("stop", run_id).output == f"{run_id} is completed\n"
+    assert json.loads(agents("list", "--status", "running", "--json").output) == []
 
 
-def test_an_unknown_run_is_refused(desk: Desk) -> None:
-    ended = desk.command("agents", "show", "r123")
-    assert ended.status == 1
-    assert "no run has the id 'r123'" in ended.err
-    assert desk.command("agents", "list").out == "no agent runs\n"
+def test_an_unknown_run_or_status_is_refused(agents: Callable[..., Result]) -> None:
+    for wrong in ("r123", "", "../../etc/passwd", "x" * 200):
+        ended = agents("show", wrong)
+        assert ended.exit_code == 1
+        assert f"no run has the id {wrong!r:.80}" in ended.output
+    assert agents("list").output == "no agent runs\n"
+    assert "did you mean 'running'?" in agents("list", "--status", "runing").output
 
 
-def test_a_live_run_of_another_process_can_be_stopped(desk: Desk) -> None:
+def test_a_live_run_of_another_process_can_be_stopped(desk: Desk, agents: Callable[..., Result]) -> None:
     program = "h = await agents.spawn(program=\"import asyncio\\nprint('up')\\nawait asyncio.sleep(60)\", name='long')\nr = await agents.wait(h)\nreturn [r.status, r.error.message]"
     (desk.folder / "p.py").write_text(program)
     running = subprocess.Popen(
         desk.argv("run", "p.py", "--allow", "agent", "--json", "--no-session"), cwd=desk.folder, env=desk.environment, stdout=subprocess.PIPE, text=True
     )  # fmt: skip
     try:
-        while not (found := desk.command("agents", "list", "--status", "running", "--json").json):
+        while not (found := json.loads(agents("list", "--status", "running", "--json").output)):
             assert running.poll() is None
-        assert desk.command("agents", "stop", found[0]["id"], "--json").json["status"] == "stopped"
+        assert json.loads(agents("stop", found[0]["id"], "--json").output)["status"] == "stopped"
         out, _ = running.communicate(timeout=30)
         status, message = json.loads(out)["value"]
         assert status == "stopped"
@@ -66,6 +81,26 @@ def test_a_live_run_of_another_process_can_be_stopped(desk: Desk) -> None:
     finally:
         running.kill()
         running.communicate()
+
+
+def test_what_a_child_says_cannot_draw_on_the_terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PI_CODING_AGENT_DIR", str(tmp_path))
+    folders = agent_folders({"PI_CODING_AGENT_DIR": str(tmp_path)})
+    folders.make()
+    records = RunRecords(folders)
+    run = resolved("x", name="kid")
+    records.create(run, owner="o", detached=True)
+    records.append_event(run.id, "\x1b[2Jtold", {"text": "\x1b[31mred\u202e"})
+    ended = indeterminate(run, "\x1b]0;title\x07\nsecond line")
+    records.finish(ended)
+    Ledger(folders.ledgers, run.root_id).spend(run.id, cost=1.25)
+    for arguments in (("log", run.id), ("show", run.id), ("list",)):
+        shown = CliRunner().invoke(command, list(arguments))
+        assert shown.exit_code == 0, shown.output
+        assert shown.output.replace("\n", "").isprintable(), shown.output
+    (folders.runs / run.id / "result.json").unlink()
+    (listed,) = json.loads(CliRunner().invoke(command, ["list", "--json"]).output)
+    assert listed["cost"] == 1.25  # of a run without a result, from its root's ledger
 
 
 def live(number: int):
@@ -103,3 +138,44 @@ async def test_nothing_is_shown_when_piped():
     shown(run)
     shown.close()
     assert out.getvalue() == ""
+
+
+async def test_nothing_is_drawn_while_a_person_is_asked_and_all_of_it_afterwards():
+    shown, out = progress(terminal=True)
+    first, second = live(1), live(2)
+    shown(first)
+    asked = UndisturbedApprover(Asking(out, shown, second, first), shown)
+    before = len(out.getvalue())
+    assert await asked.ask(None) == "deny"
+    assert asked._approver.drawn == 0
+    after = out.getvalue()[before:]
+    assert "kid1 failed" in after
+    assert "kid2" in after
+    shown.close()
+
+
+class Asking:
+    """A person who takes a while: meanwhile one child begins and another fails, without a message."""
+
+    def __init__(self, out, shown, begins, ends) -> None:
+        self._out, self._shown, self._begins, self._ends = out, shown, begins, ends
+        self.drawn = -1
+
+    async def ask(self, _request):
+        start = len(self._out.getvalue())
+        self._shown(self._begins)
+        self._ends.status = "failed"
+        self._ends.result = indeterminate(self._ends.resolved, "")
+        self._shown(self._ends)
+        self.drawn = len(self._out.getvalue()) - start
+        return "deny"
+
+
+async def test_a_change_of_status_is_drawn_at_once_however_fast_it_comes():
+    shown, out = progress(terminal=True)
+    run = live(1)
+    shown(run)
+    run.status = "running"
+    shown(run)
+    assert "kid1: running" in out.getvalue()
+    shown.close()

@@ -5,11 +5,13 @@ import os
 from pathlib import Path
 
 import pytest
+import trio
 
 from child_agents.records import RunRecords
 from child_agents.settings import AgentFolders
 from host_bridge.approval_prompt import ApprovalRequest
 from runtime import open_host
+from tests.child_agents.shared_host import SharedHost
 
 ALLOW = {"read": "allow", "write": "allow", "agent": "allow"}
 
@@ -32,45 +34,57 @@ def records(agent_dir: Path) -> RunRecords:
     return RunRecords(AgentFolders(root=agent_dir / "fabric" / "agents"))
 
 
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("shared")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PI_CODING_AGENT_DIR", str(folder / "agent"))
+        project = folder / "project"
+        project.mkdir()
+        agents = {"maxDepth": 3, "maxConcurrent": 100, "maxPerExecution": 1000, "environment": ["LOCAL_KEY"]}
+        bounds = {"min": "minimal", "max": "xhigh"}
+        host = SharedHost(project, config(agents=agents, thinking={"bounds": bounds}, executor={"timeoutMs": 110_000}))
+    yield host
+    host.close()
+
+
 async def run(source, value=None, **more):
     async with open_host(more.pop("config", config()), **more) as host:
         return await host.run_program(source, value)
 
 
-async def test_run_returns_value_text_usage_turns_calls_and_levels(agent_dir, tmp_path):
-    result = await run(
+def test_run_returns_value_text_usage_turns_calls_and_levels(shared):
+    result = shared.run(
         "return await agents.run(program=input, input={'n': 2**70}, name='worker', thinking='high', thinkingBounds={'max': 'medium'})",
         "print('hello'); s = await thinking.status(); return [input['n'] + 1, s.level, s.bounds]",
-        cwd=tmp_path,
     )
     assert result.error is None
     got = result.value
-    assert got["value"] == [2**70 + 1, "medium", {"min": "off", "max": "medium"}]
+    assert got["value"] == [2**70 + 1, "medium", {"min": "minimal", "max": "medium"}]
     assert {key: got[key] for key in ("name", "runner", "status", "turns", "toolCalls", "thinking", "requestedThinking", "thinkingBounds")} == {
         "name": "worker", "runner": "program", "status": "completed", "turns": 1, "toolCalls": 1,
-        "thinking": "medium", "requestedThinking": "high", "thinkingBounds": {"max": "medium"},
+        "thinking": "medium", "requestedThinking": "high", "thinkingBounds": {"min": "minimal", "max": "medium"},
     }  # fmt: skip
     assert json.loads(got["text"])[0] == 2**70 + 1
     assert set(got["usage"]) == {"inputTokens", "outputTokens", "cost", "wallMs"}
-    events = records(agent_dir).events(got["id"])
+    events = shared.records.events(got["id"])
     assert [event["text"] for event in events if event["type"] == "log"] == ["hello"]
 
 
-async def test_a_spawned_handle_carries_the_levels_and_can_be_listed_waited_and_logged(tmp_path):
-    result = await run(
+def test_a_spawned_handle_carries_the_levels_and_can_be_listed_waited_and_logged(shared):
+    result = shared.run(
         "h = await agents.spawn(program='print(1); return 5', thinking='max', thinking_bounds={'min': 'low', 'max': 'high'})\n"
         "r = await agents.wait(h)\n"
         "log = await agents.log(h)\n"
         "s = await agents.status(h['id'])\n"
         "l = await agents.list(status='completed')\n"
-        "return [h.thinking, h.requestedThinking, h.thinkingBounds, r.value, log.logs, s.status, [x.id for x in l] == [h.id]]",
-        cwd=tmp_path,
+        "return [h.thinking, h.requestedThinking, h.thinkingBounds, r.value, log.logs, s.status, [x.id for x in l if x.id == h.id] == [h.id]]",
     )
     assert result.value == ["high", "max", {"min": "low", "max": "high"}, 5, ["1"], "completed", True]
 
 
-async def test_a_failed_child_returns_its_status_and_line_and_does_not_raise(tmp_path):
-    result = await run("return await agents.run(program='x = 1\\nraise ValueError(\"third\")')", cwd=tmp_path)
+def test_a_failed_child_returns_its_status_and_line_and_does_not_raise(shared):
+    result = shared.run("return await agents.run(program='x = 1\\nraise ValueError(\"third\")')")
     assert (result.value["status"], result.value["error"]["kind"], result.value["error"]["line"]) == (
         "failed",
         "program",
@@ -79,7 +93,7 @@ async def test_a_failed_child_returns_its_status_and_line_and_does_not_raise(tmp
     assert "ValueError: third" in result.value["error"]["message"]
 
 
-async def test_refused_launches_raise_before_anything_exists(agent_dir, tmp_path):
+def test_refused_launches_raise_before_anything_exists(shared):
     source = """
 refused = []
 for request in (
@@ -99,21 +113,22 @@ for request in (
         refused.append(str(error))
 return refused
 """
-    result = await run(source, config=config(thinking={"bounds": {"min": "minimal", "max": "high"}}), cwd=tmp_path)
+    before = shared.records.ids()
+    result = shared.run(source)
     assert result.error is None
     assert len(result.value) == 9
     for text, words in zip(
         result.value,
-        (["low..max", "minimal..high", "thinking.bounds"], ["thinkingBounds.max"], ["'allow'", "'ask'", "approvals.execute"], ["did you mean 'high'"],
+        (["low..max", "minimal..xhigh", "thinking.bounds"], ["thinkingBounds.max"], ["'allow'", "'ask'", "approvals.execute"], ["did you mean 'high'"],
          ["did you mean 'program'"], ["/no/such/folder"], ["inside the project"], ["schema"], ["agents.maxDepth"]),
         strict=True,
     ):  # fmt: skip
         assert [word for word in words if word not in text] == [], text
-    assert not (agent_dir / "fabric" / "agents" / "runs").exists() or records(agent_dir).ids() == []
+    assert shared.records.ids() == before
 
 
-async def test_bounds_narrow_through_three_real_processes(tmp_path):
-    leaf = "import json\nreturn [await thinking.status(), await thinking.set(level='max')]"
+def test_bounds_narrow_through_three_real_processes(shared):
+    leaf = "return [await thinking.status(), await thinking.set(level='max')]"
     middle = f"""
 wider = None
 try:
@@ -123,14 +138,17 @@ except Exception as error:
 inner = await agents.run(program={leaf!r}, thinking="max", thinkingBounds={{"min": "low"}}, name="leaf")
 return [(await thinking.status()).bounds, wider, inner]
 """
-    result = await run(
-        f"return await agents.run(program={middle!r}, recursive=True, thinkingBounds={{'max': 'high'}}, name='middle')",
-        config=config(thinking={"bounds": {"min": "minimal", "max": "xhigh"}}),
-        cwd=tmp_path,
+    top = f"""
+inner = await agents.run(program={middle!r}, recursive=True, name="middle", thinkingBounds={{"max": "high"}})
+return [(await thinking.status()).bounds, inner.thinkingBounds, inner.value]
+"""
+    result = shared.run(
+        f"return await agents.run(program={top!r}, recursive=True, name='top', thinkingBounds={{'min': 'minimal'}})"
     )
     assert result.error is None
-    bounds, wider, inner = result.value["value"]
-    assert bounds == {"min": "minimal", "max": "high"}
+    top_bounds, middle_bounds, (bounds, wider, inner) = result.value["value"]
+    assert top_bounds == {"min": "minimal", "max": "xhigh"}
+    assert middle_bounds == bounds == {"min": "minimal", "max": "high"}
     assert "off..xhigh" in wider
     assert "minimal..high" in wider
     assert inner["thinkingBounds"] == {"min": "low", "max": "high"}
@@ -138,12 +156,15 @@ return [(await thinking.status()).bounds, wider, inner]
     status, raised = inner["value"]
     assert status["bounds"] == {"min": "low", "max": "high"}
     assert (raised["level"], raised["requested"], raised["clamped"]) == ("high", "max", True)
+    record = shared.records.read(inner["id"]).request.run
+    assert (record.depth, record.path) == (3, ("top", "middle", "leaf"))
+    assert record.sources["thinking"] == "request, clamped into thinkingBounds"
 
 
-async def test_a_grandchild_beyond_the_depth_is_refused_by_name_and_a_child_has_agents_only_when_recursive(tmp_path):
+def test_a_grandchild_beyond_the_depth_is_refused_by_name_and_a_child_has_agents_only_when_recursive(shared):
     try_it = "try:\n    return (await agents.run(program='return 1')).status\nexcept Exception as error:\n    return str(error)"
-    both = f"return [(await agents.run(program={try_it!r}, recursive=r)).value for r in (True, False)]"
-    result = await run(both, config=config(agents={"maxDepth": 1}), cwd=tmp_path)
+    both = f"return [(await agents.run(program={try_it!r}, recursive=r, maxDepth=0)).value for r in (True, False)]"
+    result = shared.run(both)
     deep, closed = result.value
     assert "agents.maxDepth" in deep
     assert "depth 2" in deep
@@ -196,33 +217,39 @@ async def test_what_the_parent_asks_for_is_asked_of_its_person_with_the_childs_p
     assert "denied" in result.value
 
 
-async def test_a_child_may_not_do_what_its_parent_may_not(tmp_path):
+async def test_a_child_may_not_do_what_its_parent_may_not(tmp_path, shared):
     write = "try:\n    await thinking.set(level='low')\nexcept Exception as error:\n    return type(error).__name__ + str(error)"
     result = await run(
         f"return (await agents.run(program={write!r})).value", config=config(), deny=["write"], cwd=tmp_path
     )
     assert result.value.startswith("ActionDenied")
-    narrowed = await run(f"return (await agents.run(program={write!r}, risks={{'write': 'deny'}})).value", cwd=tmp_path)
+    narrow = f"return (await agents.run(program={write!r}, risks={{'write': 'deny'}})).value"
+    narrowed = await trio.to_thread.run_sync(shared.run, narrow)
     assert narrowed.value.startswith("ActionDenied")
 
 
-async def test_tools_that_were_not_given_are_refused_in_the_child(tmp_path):
-    (tmp_path / "a.txt").write_text("text")
+def test_a_value_that_does_not_fit_the_schema_is_the_childs_failure_with_the_path(shared):
+    source = """
+schema = {"type": "object", "properties": {"rows": {"type": "array", "items": {"type": "integer"}}}}
+results = [await agents.run(program="return {'rows': [1, input]}", input=last, schema=schema) for last in (2, "x")]
+return [[r.status, r.get("error", {}).get("kind"), r.get("error", {}).get("path")] for r in results]
+"""
+    assert shared.run(source).value == [["completed", None, None], ["failed", "schema", "$.rows[1]"]]
+
+
+def test_tools_that_were_not_given_are_refused_in_the_child(shared):
+    (shared.folder / "a.txt").write_text("text")
     use = "got = []\ntry:\n    await pi.read(path='a.txt')\n    got.append('ok')\nexcept Exception as error:\n    got.append(str(error))\ntry:\n    await pi.ls(path='.')\n    got.append('ok')\nexcept Exception as error:\n    got.append(str(error))\nreturn got"
-    result = await run(f"return (await agents.run(program={use!r}, tools=['pi.read'])).value", cwd=tmp_path)
+    result = shared.run(f"return (await agents.run(program={use!r}, tools=['pi.read'])).value")
     assert result.value[0] == "ok"
     assert "not among the tools" in result.value[1]
 
 
-async def test_secrets_reach_a_child_only_where_configured(tmp_path, monkeypatch):
+def test_secrets_reach_a_child_only_where_configured(shared, monkeypatch):
     for name in ("ANTHROPIC_API_KEY", "FOO_TOKEN", "LOCAL_KEY"):
         monkeypatch.setenv(name, "s3cr3t!")
-    result = await run(
-        "return await agents.run(program='return 1')",
-        config=config(agents={"environment": ["LOCAL_KEY"]}),
-        cwd=tmp_path,
-    )
-    record = records(tmp_path / "agent").read(result.value["id"])
+    result = shared.run("return await agents.run(program='return 1')")
+    record = shared.records.read(result.value["id"])
     assert "LOCAL_KEY" in record.request.environment_names
     assert not {"ANTHROPIC_API_KEY", "FOO_TOKEN", "PI_FABRIC_OWNER"} & set(record.request.environment_names)
     assert "s3cr3t!" not in (record.folder / "request.json").read_text()
@@ -255,8 +282,6 @@ async def test_a_program_that_ends_stops_what_it_waits_for_and_the_next_open_tel
 
 
 async def test_a_durable_child_outlives_its_session_and_is_told_at_the_next_open(tmp_path, agent_dir):
-    import trio
-
     session = tmp_path / "s.jsonl"
     program = "import asyncio\nawait asyncio.sleep(0.5)\nreturn 7"
     cfg = config(agents={"residentIdleSeconds": 0.3})
@@ -330,14 +355,12 @@ async def test_a_malformed_inherited_variable_ends_the_child_before_its_session_
         assert not (tmp_path / "agents" / "runs" / run.id / "session.jsonl").exists()
 
 
-async def test_a_hundred_children_at_once_all_come_back(tmp_path):
+def test_a_hundred_children_at_once_all_come_back(shared):
     source = """
 handles = [await agents.spawn(program="return input * 2", input=i) for i in range(100)]
 return [(r.status, r.get("value")) for r in await agents.wait(handles)]
 """
-    result = await run(
-        source, config=config(agents={"maxConcurrent": 100}, executor={"timeoutMs": 110_000}), cwd=tmp_path
-    )
+    result = shared.run(source)
     assert result.error is None
     assert result.value == [["completed", 2 * i] for i in range(100)]
 
@@ -350,11 +373,11 @@ for i in range(9):
     except ActionError as error:
         return [i, str(error), type(error).__name__]
 """
-    result = await run(source, config=config(agents={"maxPerExecution": 3}), cwd=tmp_path)
+    result = await run(source, config=config(agents={"maxPerExecution": 3, "warmTemplate": False}), cwd=tmp_path)
     assert result.value[0] == 3
     assert "agents.maxPerExecution" in result.value[1]
     assert result.value[2] == "ActionLimit"
-    tree = await run(source, config=config(agents={"maxDescendants": 2}), cwd=tmp_path)
+    tree = await run(source, config=config(agents={"maxDescendants": 2, "warmTemplate": False}), cwd=tmp_path)
     assert tree.value[0] == 2
     assert "agents.maxDescendants" in tree.value[1]
 
@@ -381,23 +404,22 @@ return said
     assert "wanted one inside" in other.error.message
 
 
-async def test_giving_up_on_a_run_ends_its_child(tmp_path, agent_dir):
+def test_giving_up_on_a_run_ends_its_child(shared):
     source = """
 try:
-    async with asyncio.timeout(1.5):
+    async with asyncio.timeout(0.3):
         await agents.run(program="import asyncio\\nawait asyncio.sleep(60)", name="slow")
 except TimeoutError:
     pass
-return await agents.wait((await agents.list())[0])
+return await agents.wait([run for run in await agents.list() if run.name == "slow"])
 """
-    result = await run(source, cwd=tmp_path)
+    result = shared.run(source)
     assert result.error is None
-    assert (result.value["status"], result.value["error"]["kind"]) == ("stopped", "cancelled")
+    (ended,) = result.value
+    assert (ended["status"], ended["error"]["kind"]) == ("stopped", "cancelled")
 
 
 async def test_the_living_owner_of_a_session_is_told_once_when_nobody_waited(tmp_path, agent_dir):
-    import trio
-
     def told(host):
         return [str(entry.get("content")) for entry in host.session.branch() if entry.type == "custom_message"]
 
@@ -424,8 +446,6 @@ async def test_giving_up_a_wait_for_a_durable_run_is_no_wait_and_a_killed_reside
     tmp_path, agent_dir
 ):
     import signal
-
-    import trio
 
     def told(host):
         return [str(entry.get("content")) for entry in host.session.branch() if entry.type == "custom_message"]
