@@ -4,8 +4,6 @@ import json
 import os
 import random
 import signal
-import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -15,6 +13,7 @@ from child_agents import exact_json, kernel
 from child_agents.records import RunRecords, new_id
 from child_agents.settings import AgentFolders
 from child_agents.sweep import sweep
+from tests.child_agents.host_process import HostServer
 
 ROOT = Path(__file__).parents[2]
 GONE_SECONDS = 5.0
@@ -24,15 +23,12 @@ GONE_SECONDS = 5.0
 class Hosted:
     """A host process and everything that belongs to it."""
 
-    def __init__(self, folder: Path, kind: str) -> None:
+    def __init__(self, server: HostServer, folder: Path, kind: str) -> None:
         self.owner = new_id("o")
         self.marker = f"PI_FABRIC_OWNER={self.owner}"
         self.folders = AgentFolders(root=folder)
         self.sessions: set[int] = set()
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "tests.child_agents.host_process", str(folder), self.owner, kind],
-            cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env={**os.environ, "PYTHONPATH": str(ROOT)},
-        )  # fmt: skip
+        self.process = server.start(str(folder), self.owner, kind)
 
     def wait_up(self) -> None:
         assert self.process.stdout.readline() == b"up\n"
@@ -76,7 +72,7 @@ class Hosted:
     def end(self) -> None:
         self.process.stdin.close()
         self.process.wait(20)
-        self.process.stdout.close()
+        self.process.close()
 
 
 def all_pids() -> list[int]:
@@ -108,8 +104,15 @@ def check_records(folders: AgentFolders) -> None:
     assert len(list(folders.runs.iterdir())) == len(list(RunRecords(folders).all()))
 
 
-def kill_once(folder: Path, role: str, kind: str, chance: random.Random) -> None:
-    hosted = Hosted(folder, kind)
+@pytest.fixture(scope="module")
+def hosts():
+    server = HostServer(ROOT)
+    yield server
+    server.close()
+
+
+def kill_once(hosts: HostServer, folder: Path, role: str, kind: str, chance: random.Random) -> None:
+    hosted = Hosted(hosts, folder, kind)
     try:
         if chance.random() < 0.7:
             hosted.wait_up()
@@ -138,13 +141,13 @@ ROLES = ("host", "guardian", "template", "worker", "child")
 
 @pytest.mark.parametrize("role", ROLES)
 @pytest.mark.parametrize("kind", ["namespace", "plain"])
-def test_nothing_is_left_after_a_random_kill(role, kind, tmp_path):
+def test_nothing_is_left_after_a_random_kill(role, kind, tmp_path, hosts):
     for number in range(2):
-        kill_once(tmp_path / str(number), role, kind, random.Random(f"{role}{kind}{number}"))
+        kill_once(hosts, tmp_path / str(number), role, kind, random.Random(f"{role}{kind}{number}"))
 
 
-def test_guests_of_a_child_die_with_the_host_although_they_compute(tmp_path):
-    hosted = Hosted(tmp_path, "program")
+def test_guests_of_a_child_die_with_the_host_although_they_compute(tmp_path, hosts):
+    hosted = Hosted(hosts, tmp_path, "program")
     try:
         hosted.wait_up()
         before = hosted.marked()
@@ -156,8 +159,8 @@ def test_guests_of_a_child_die_with_the_host_although_they_compute(tmp_path):
         hosted.end()
 
 
-def test_guests_die_with_their_child_host_although_they_compute(tmp_path):
-    hosted = Hosted(tmp_path, "program")
+def test_guests_die_with_their_child_host_although_they_compute(tmp_path, hosts):
+    hosted = Hosted(hosts, tmp_path, "program")
     try:
         hosted.wait_up()
         for pid in hosted.by_role()["child"]:
@@ -179,8 +182,8 @@ def test_guests_die_with_their_child_host_although_they_compute(tmp_path):
 
 
 @pytest.mark.soak
-def test_nothing_is_left_after_two_hundred_random_kills(tmp_path):
+def test_nothing_is_left_after_two_hundred_random_kills(tmp_path, hosts):
     chance = random.Random(20261130)
     for number in range(200):
         kind = chance.choice(["namespace", "plain", "program"])
-        kill_once(tmp_path / str(number), chance.choice(ROLES), kind, chance)
+        kill_once(hosts, tmp_path / str(number), chance.choice(ROLES), kind, chance)

@@ -25,7 +25,7 @@ def script_runners():
     return {"script": ScriptRunner()}
 
 
-def options(folder, idle=0.3):
+def options(folder, idle=0.05):
     return ResidentOptions(
         folder=str(folder), key="k", max_concurrent=4, stop_grace_seconds=0.3, retention_days=14, resident_idle_seconds=idle,
         warm_template=True, pid_namespace=True, runners="tests.child_agents.test_residency:script_runners",
