@@ -53,10 +53,11 @@ def test_a_five_megabyte_result_is_whole_for_the_program_and_bounded_for_the_rea
 
 def test_a_failure_lists_the_calls_that_had_completed(desk: Desk) -> None:
     """RS-06: so that a retry does not send the mail again."""
-    source = 'await mcp.db.echo(text="to a@b: hi")\nwhile True: pass'
-    ended = run(desk, source, "--timeout", "6", "--session", "s.jsonl")
+    desk.write("tools.json", json.dumps({"mcpServers": {"db": raw("normal")}}))
+    source = 'await mcp.db.go(q="to a@b: hi")\nwhile True: pass'
+    ended = run(desk, source, "--timeout", "3", "--session", "s.jsonl")
     assert ended["error"]["kind"] == "limit"
-    assert [(call["ref"], call["ok"]) for call in ended["calls"]] == [("mcp.db.echo", True)]
+    assert [(call["ref"], call["ok"]) for call in ended["calls"]] == [("mcp.db.go", True)]
     (entry,) = desk.custom("s.jsonl", "pi-fabric-run")
     assert "to a@b: hi" in entry["calls"][0]["args"]
 
