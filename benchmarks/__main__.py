@@ -2,6 +2,7 @@
 
 import importlib
 import json
+import os
 import platform
 import sys
 import time
@@ -19,9 +20,12 @@ def main() -> None:
     RESULTS.mkdir(exist_ok=True)
     for name in chosen:
         print(f"\n== {name}", flush=True)
+        load_before = os.getloadavg()[0]
         result = importlib.import_module(f"benchmarks.{name}").main()
         stored = {
             "machine": {"python": platform.python_version(), "kernel": platform.release(), "arch": platform.machine()},
+            "load_average": {"before": load_before, "after": os.getloadavg()[0], "processors": os.cpu_count()},
+            "real_time_priority": os.sched_getscheduler(0) in {os.SCHED_FIFO, os.SCHED_RR},
             "at": time.strftime("%Y-%m-%d", time.gmtime()),
             "result": result,
         }

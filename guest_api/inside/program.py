@@ -332,11 +332,7 @@ class _Loopback:
         return count
 
 
-_REWARM_SOURCE: Final = """\
-status = await thinking.set(level="high")
-print(status.level)
-return {"n": input["n"] + 1}
-"""
+_REWARM_SOURCE: Final = "return input['n'] + 1"
 """What an idle guest runs: every page it touches is its own from then on, and 3 MB is all that it may have."""
 _WARM_UP_SOURCE: Final = """\
 import json, asyncio

@@ -160,6 +160,7 @@ def _confined_zygote(channel: "_Channel", layers: Layers) -> "_Zygote":
     base_bytes = _address_space_bytes(memory_report)
     zygote = _Zygote(channel, layers, prepared, base_bytes)
     zygote.try_stage_two()
+    zygote.rehearse()
     channel.send(Started(layers.skipped))
     return zygote
 
@@ -245,6 +246,25 @@ class _Zygote:
                 return
             name, _, reason = verdict.decode().partition("\0")
             self._layers.forgive(name or "seccomp", reason or "a guest died while it confined itself")
+
+    def rehearse(self) -> None:
+        """Fork and reap once, for nobody: a page that this process first writes after a fork is counted to the guest
+        from then on, a tenth of all that the first one had.
+        """
+        ours, theirs = socket.socketpair()
+        bridge, inner = socket.socketpair()
+        host, self._channel = self._channel, _Channel(theirs)
+        with ours, theirs, bridge:
+            request = Fork(0, 1 << 30, 60)
+            ours.sendmsg([zygote_wire.encode(request)], zygote_wire.ancillary([inner.fileno()]))
+            inner.close()
+            self._answer()
+            bridge.recv(64)
+            bridge.shutdown(socket.SHUT_RDWR)
+            for pid in list(self._id_by_pid):
+                os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
+            self._reap()
+        self._channel = host
 
     def _trial(self, bridge: socket.socket) -> NoReturn:
         try:
