@@ -65,11 +65,13 @@ def serve(sock: Any, *, language_layer: bool = True) -> None:
     channel = Channel(sock)
     channel.queue(wire.encode(wire.Ready()))
     channel.flush()
-    reserve = bytes(_MEMORY_RESERVE_BYTES)  # before the program comes: a system call that nobody waits for
+    reserve = _memory_reserve()  # before the program comes: a system call that nobody waits for
     while True:
         for frame in channel.read():
             if isinstance(frame, wire.Start):
                 if language_layer:
+                    if not reserve:
+                        raise MemoryError
                     run, reserve = _Run(channel, frame, reserve), b""
                     run.execute()
                 else:
@@ -80,6 +82,13 @@ def serve(sock: Any, *, language_layer: bool = True) -> None:
                 _rewarm()
                 if frame.awake_ms > 0:
                     channel.wait_awake(frame.awake_ms / 1000, _REWARM_SECONDS, _rewarm)
+
+
+def _memory_reserve() -> bytes:
+    try:
+        return bytes(_MEMORY_RESERVE_BYTES)
+    except MemoryError:
+        return b""  # told when the program comes
 
 
 class _Run:
