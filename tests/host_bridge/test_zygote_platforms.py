@@ -198,6 +198,16 @@ async def test_a_zygote_that_cannot_start_says_why(monkeypatch):
             pass
 
 
+async def test_the_probe_claims_no_layer_where_no_guest_can_be_started(monkeypatch):
+    monkeypatch.setattr(sys, "executable", "/nothing/python")
+    report = await probe(ConfinementPlan.default())
+    assert not report.available
+    assert not any(layer.works for layer in report.layers)
+    assert {layer.detail for layer in report.layers if layer.protection.name != "process_boundary"} == {
+        "not tried: no guest can be started"
+    }
+
+
 @ON_X86_64
 async def test_the_probe_names_every_missing_layer_at_once(monkeypatch):
     prelude = kernel_without(444, 317, arguments=((157, 22),))
