@@ -108,7 +108,7 @@ async def _everything_missing(plan: ConfinementPlan, error: IsolationUnavailable
         async with open_guest_pool(forgiving, pool_size=1, language_layer=False) as pool:
             return pool.skipped_reasons
     except IsolationUnavailableError:
-        untried = {protection.name: "not tried: no guest can be started" for protection in PROTECTIONS}
+        untried: dict[str, str] = {protection.name: "not tried: no guest can be started" for protection in PROTECTIONS}
         return {**untried, **dict(_split(entry) for entry in error.missing)}
 
 
