@@ -11,9 +11,11 @@ AGENT_NAME: Final = "PI_FABRIC_AGENT_NAME"
 PARENT_RUN: Final = "PI_FABRIC_PARENT_RUN"
 CONTROL_FD: Final = "PI_FABRIC_CONTROL_FD"
 """The child's end of the control channel (`inheritance.py`)."""
+LAUNCHER_FD: Final = "PI_FABRIC_LAUNCHER_FD"
+"""Where a child host has its own guardian forked warm, by its worker; without it, it starts one cold."""
 OWNER: Final = "PI_FABRIC_OWNER"
 """Which host's processes these are; the start-up sweep looks for it."""
-OWN_VARIABLES: Final = (BOUNDS_VARIABLE, DEPTH, AGENT_NAME, PARENT_RUN, CONTROL_FD, ZYGOTE_FD, OWNER)
+OWN_VARIABLES: Final = (BOUNDS_VARIABLE, DEPTH, AGENT_NAME, PARENT_RUN, CONTROL_FD, ZYGOTE_FD, LAUNCHER_FD, OWNER)
 """Never passed on from a parent's environment: each is set anew for its child, or absent."""
 
 COMMON: Final = frozenset(

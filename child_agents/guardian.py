@@ -5,6 +5,7 @@ The host holds the writing end of the lifeline and never writes: end-of-file mea
 died. All children of the host live below this process: it is a child subreaper, so whatever is orphaned there comes to
 it. Where the kernel allows it, they live in a pid namespace whose init is the inner half of this file; then the kernel
 itself ends them with it.
+A child host that starts agents itself has its guardian forked from its worker (`guardian_forks.py`), the same code.
 Invariant: this file loads nothing but the standard library and `kernel`; it must not be able to fail.
 Attacked by `tests/child_agents/test_kill_loops.py`.
 """
@@ -15,7 +16,7 @@ import os
 import select
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final, NoReturn
 
 from child_agents import kernel
@@ -24,7 +25,19 @@ KILL_SECONDS: Final = 10.0
 IGNORED: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2, signal.SIGPIPE)
 
 
-def main(arguments: Sequence[str]) -> NoReturn:
+TemplateStart = Callable[[int, int, str], object]
+"""Becomes the template, in a fresh fork: requests, sweep, options."""
+
+
+def exec_template(requests: int, sweep: int, options: str) -> None:
+    """A template of its own; where a warm one exists already, this process is forked from it and so is the template."""
+    for number in (requests, sweep):
+        os.set_inheritable(number, True)
+    arguments = ["-P", "-m", "child_agents.template", str(requests), str(sweep), options]
+    os.execv(sys.executable, [sys.executable, *arguments])  # noqa: S606  no shell is the point
+
+
+def main(arguments: Sequence[str], become_template: TemplateStart = exec_template) -> NoReturn:
     """Guard until the host is gone or the template is."""
     lifeline, requests = int(arguments[0]), int(arguments[1])
     options = json.loads(arguments[2])
@@ -33,8 +46,8 @@ def main(arguments: Sequence[str]) -> NoReturn:
         signal.signal(number, signal.SIG_IGN)
     kernel.become_subreaper()
     if options["pid_namespace"] and namespace_works():
-        _guard_namespace(lifeline, requests, arguments[2])
-    guard([lifeline], requests, arguments[2])
+        _guard_namespace(lifeline, requests, arguments[2], become_template)
+    guard([lifeline], requests, arguments[2], become_template)
 
 
 def namespace_works() -> bool:
@@ -56,7 +69,7 @@ def namespace_works() -> bool:
     return os.waitpid(pid, 0)[1] == 0
 
 
-def _guard_namespace(lifeline: int, requests: int, options: str) -> NoReturn:
+def _guard_namespace(lifeline: int, requests: int, options: str, become_template: TemplateStart) -> NoReturn:
     """The outer half: the namespace's init does the work; this process only has to outlive it."""
     kernel.enter_pid_namespace()
     # The init sees end-of-file here when this process dies, whatever it dies of.
@@ -68,7 +81,7 @@ def _guard_namespace(lifeline: int, requests: int, options: str) -> NoReturn:
             kernel.prctl(kernel.PR_SET_PDEATHSIG, signal.SIGKILL)
             os.close(held)
             kernel.mount_own_proc()
-            guard([lifeline, alive], requests, options)
+            guard([lifeline, alive], requests, options, become_template)
         os._exit(1)
     os.close(requests)
     os.close(alive)
@@ -84,7 +97,7 @@ def _guard_namespace(lifeline: int, requests: int, options: str) -> NoReturn:
     os._exit(0)
 
 
-def guard(lifelines: Sequence[int], requests: int, options: str) -> NoReturn:
+def guard(lifelines: Sequence[int], requests: int, options: str, become_template: TemplateStart) -> NoReturn:
     """Start the template and keep its descendants: reap, kill what a lost worker orphaned, end all at end-of-file."""
     sweeps, sweep = os.pipe()
     parent = os.getpid()
@@ -95,10 +108,7 @@ def guard(lifelines: Sequence[int], requests: int, options: str) -> NoReturn:
             kernel.die_with_parent(parent)
             for descriptor in (*lifelines, sweeps):
                 os.close(descriptor)
-            for number in (requests, sweep):
-                os.set_inheritable(number, True)
-            arguments = ["-P", "-m", "child_agents.template", str(requests), str(sweep), options]
-            os.execv(sys.executable, [sys.executable, *arguments])  # noqa: S606  no shell is the point
+            become_template(requests, sweep, options)
         os._exit(127)
     os.close(requests)
     os.close(sweep)

@@ -20,6 +20,7 @@ import trio
 from child_agents import environment, kernel, template
 from child_agents.channel import descriptors_in
 from child_agents.errors import LauncherLostError
+from child_agents.guardian_forks import ask_for_guardian
 from child_agents.process import MODULE_ARGUMENTS
 
 START_SECONDS: Final = 60.0
@@ -40,6 +41,8 @@ class LaunchOptions:
     preload: Sequence[str] = ()
     """What the template imports; empty: every child host is a cold start."""
     pid_namespace: bool = True
+    launchers: socket.socket | None = None
+    """Where this host, itself a child, has its guardian forked warm; None: it starts one cold."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,16 +58,24 @@ class Launcher:
     """A live guardian with its template."""
 
     def __init__(
-        self, options: LaunchOptions, process: subprocess.Popen[bytes], lifeline: int, requests: socket.socket
+        self,
+        options: LaunchOptions,
+        process: subprocess.Popen[bytes] | None,
+        guardian: tuple[int, int],
+        lifeline: int,
+        requests: socket.socket,
     ) -> None:
+        """`process`: the guardian, where it is our own child; None: a worker forked and reaps it.
+
+        `guardian`: its pid and pidfd.
+        """
         self._options = options
         self._process = process
         self._lifeline = lifeline
         self._requests = trio.socket.from_stdlib_socket(requests)
         self._asking = trio.Lock()
         self._lost = False
-        self.guardian_pid = process.pid
-        self.pidfd = os.pidfd_open(process.pid)
+        self.guardian_pid, self.pidfd = guardian
 
     @property
     def is_alive(self) -> bool:
@@ -131,7 +142,7 @@ class Launcher:
             await trio.lowlevel.wait_readable(self.pidfd)
         if scope.cancelled_caught:
             kernel.signal_pidfd(self.pidfd, 9)
-        status = self._process.wait()
+        status = None if self._process is None else self._process.wait()
         os.close(self.pidfd)
         if status == 0:
             return
@@ -172,6 +183,14 @@ def start_launcher(options: LaunchOptions) -> Launcher:
     }
     variables = {**options.environment, environment.OWNER: options.owner}
     try:
+        if options.launchers is not None and options.preload:
+            # No further pid namespace: this host lives in its own parent's, below a worker that ends all of it. And
+            # zygotes come from the warm process of that one; from within another, no pidfd of theirs could be used.
+            inside = json.dumps({**told, "pid_namespace": False})
+            warm = ask_for_guardian(options.launchers, lifeline_read, theirs.fileno(), inside, variables)
+            if warm is not None:
+                requests.setblocking(False)
+                return Launcher(options, None, warm, lifeline, requests)
         process = subprocess.Popen(
             [
                 *(sys.executable, *MODULE_ARGUMENTS, "child_agents.guardian"),
@@ -190,4 +209,4 @@ def start_launcher(options: LaunchOptions) -> Launcher:
         os.close(lifeline_read)
         theirs.close()
     requests.setblocking(False)
-    return Launcher(options, process, lifeline, requests)
+    return Launcher(options, process, (process.pid, os.pidfd_open(process.pid)), lifeline, requests)

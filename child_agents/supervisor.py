@@ -7,6 +7,7 @@ by forgetting them. Completion is an event (the worker's last frame or its end-o
 import contextlib
 import math
 import os
+import socket
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -71,6 +72,8 @@ class SupervisorOptions:
     """This host's environment; an allow-list of it starts the launcher."""
     preload: Sequence[str] = ()
     entries: Sequence[str] = ("runtime",)
+    launchers: socket.socket | None = None
+    """Where a host that is a child itself has its guardian forked warm."""
     approve: ChildApprover | None = None
     """Answers a child's question; None: every question is denied."""
     person: bool = True
@@ -350,6 +353,7 @@ class Supervisor:
                         entries=options.entries,
                         preload=options.preload if settings.warm_template else (),
                         pid_namespace=settings.pid_namespace,
+                        launchers=options.launchers,
                     )
                 )
                 try:

@@ -30,12 +30,19 @@ READY: Final = b"ready"
 STARTED: Final = b"started"
 
 
-def main(arguments: Sequence[str]) -> None:
-    """Serve until the host closes its end."""
+def become(requests: int, sweep: int, options: str, zygotes: int | None) -> None:
+    """Be the template of a child host, in a fork of a warm process: nothing is left to import."""
+    kernel.show_arguments(module_argv("child_agents.template", str(requests), str(sweep), options), dict(os.environ))
+    main([str(requests), str(sweep), options], None if zygotes is None else socket.socket(fileno=zygotes))
+
+
+def main(arguments: Sequence[str], zygotes: socket.socket | None = None) -> None:
+    """Serve until the host closes its end. `zygotes`: a warm process for guests that exists already."""
     requests = socket.socket(fileno=int(arguments[0]))
     sweep = int(arguments[1])
     options = json.loads(arguments[2])
-    zygotes = _start_zygote_template() if options["preload"] else None
+    if zygotes is None and options["preload"]:
+        zygotes = _start_zygote_template()
     loaded = _load(options["preload"], options["entries"])
     gc.collect()
     gc.freeze()

@@ -17,6 +17,7 @@ from typing import Any, Final, Literal
 
 from child_agents import environment, kernel
 from child_agents.channel import BlockingChannel, ChannelError
+from child_agents.guardian_forks import GuardianForks
 from child_agents.inherited_bounds import VARIABLE, write_bounds
 from child_agents.process import ChildProcess, exit_state, is_loaded, signal_group, start_child
 from child_agents.worker_frames import TO_WORKER, Exited, Input, Job, NotStarted, Output, Started, Stop, ToWorker
@@ -29,7 +30,7 @@ DRAIN_SECONDS: Final = 1.0
 READ_BYTES: Final = 64 * 1024
 
 
-def export(job: Job, control: int | None, zygotes: int | None = None) -> dict[str, str]:
+def export(job: Job, control: int | None, zygotes: int | None = None, launchers: int | None = None) -> dict[str, str]:
     """The child's environment: the bounds are set or deleted here, so a stale value can never pass.
 
     Seed: thinking:child:export, thinking:child:worker-gets-bounds
@@ -45,6 +46,9 @@ def export(job: Job, control: int | None, zygotes: int | None = None) -> dict[st
     variables.pop(ZYGOTE_FD, None)
     if zygotes is not None:
         variables[ZYGOTE_FD] = str(zygotes)
+    variables.pop(environment.LAUNCHER_FD, None)
+    if launchers is not None:
+        variables[environment.LAUNCHER_FD] = str(launchers)
     variables[environment.OWNER] = job.owner
     return variables
 
@@ -69,29 +73,36 @@ def serve(
         return
     if not isinstance(job, Job):
         return
+    warm = is_loaded(job.argv, loaded_modules)
+    given = zygotes if warm else None
+    launchers, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     try:
-        given = zygotes if is_loaded(job.argv, loaded_modules) else None
-        child = start_child(
-            job.argv,
-            export(job, control, given),
-            job.cwd,
-            inherited=[descriptor for descriptor in (control, given) if descriptor is not None],
-            loaded_modules=loaded_modules,
-        )
+        with theirs:
+            asked = theirs.fileno() if warm else None
+            child = start_child(
+                job.argv,
+                export(job, control, given, asked),
+                job.cwd,
+                inherited=[descriptor for descriptor in (control, given, asked) if descriptor is not None],
+                loaded_modules=loaded_modules,
+            )
     except OSError as error:
         with contextlib.suppress(OSError):
             channel.send(NotStarted(f"no process could be started: {error.strerror}"))
         return
     if control is not None:
         os.close(control)
-    _Relay(channel, child, job).run()
+    _Relay(channel, child, job, GuardianForks(launchers, zygotes)).run()
 
 
 class _Relay:
     """One loop over the child's end, its pipes, its input and the supervisor's frames."""
 
-    def __init__(self, channel: BlockingChannel[ToWorker], child: ChildProcess, job: Job) -> None:
+    def __init__(
+        self, channel: BlockingChannel[ToWorker], child: ChildProcess, job: Job, guardians: "GuardianForks"
+    ) -> None:
         self.channel = channel
+        self.guardians = guardians
         self.child = child
         self.input = bytearray(job.stdin)
         self.close_input = not job.keep_stdin_open
@@ -115,6 +126,7 @@ class _Relay:
         for descriptor in self.open_pipes:
             self.poll.register(descriptor, select.POLLIN)
         self.poll.register(self.ended, select.POLLIN)
+        self.poll.register(self.guardians.requests, select.POLLIN)
         self._watch_input()
         self._send(Started(self.child.pid))
         with contextlib.suppress(ChannelError):
@@ -131,6 +143,8 @@ class _Relay:
                 self._relay(descriptor)
             if self.ended in ready:
                 self._reap_orphans()
+            if self.guardians.requests.fileno() in ready and not self.guardians.serve():
+                self.poll.unregister(self.guardians.requests)
             if self.child.pidfd in ready:
                 state = exit_state(self.child.pid)
             elif self.deadline is not None and time.monotonic() >= self.deadline:

@@ -7,6 +7,7 @@ opening a session only delivers what finished while nobody had it open.
 import contextlib
 import hashlib
 import os
+import socket
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -86,6 +87,8 @@ class AgentHost:
     environment: Mapping[str, str]
     inheritance: Inheritance | None = None
     control: ControlClient | None = None
+    launchers: socket.socket | None = None
+    """Where this host, itself a child, has the guardian of its children forked."""
     watch: Watcher | None = None
 
 
@@ -155,6 +158,7 @@ class AgentService:
             runners=self.runners,
             environment=self.host.environment,
             preload=PRELOAD,
+            launchers=self.host.launchers,
             approve=lambda request: answer_child(self.host.admission, request),
             person=self.host.admission.desk is not None,
             watch=self.host.watch,

@@ -4,6 +4,7 @@ import os
 import socket
 from typing import Any
 
+from child_agents.environment import LAUNCHER_FD
 from child_agents.inheritance import ControlClient, Inheritance, from_environment
 from host_bridge.approval_prompt import ApprovalRequest
 from host_bridge.schema_gate import SCHEMA_MODES, SchemaMode
@@ -22,6 +23,8 @@ class ChildHost:
         self._control: ControlClient | None = None
         self.zygote_template: ZygoteTemplate | None = None
         """Where this host has the zygote of its guests forked; None: it starts one cold."""
+        self.launchers: socket.socket | None = None
+        """Where this host has the guardian of its own children forked; None: it starts one cold."""
 
     @property
     def path(self) -> tuple[str, ...]:
@@ -70,12 +73,24 @@ def inherited() -> ChildHost:
     Raises: child_agents.errors.InheritanceError: it was told to inherit and cannot; it must not go on.
     """
     child = ChildHost(from_environment(os.environ))
-    descriptor = os.environ.pop(ZYGOTE_FD, None)
-    if descriptor is not None and child.is_driven:
-        requests = socket.socket(fileno=int(descriptor))
-        requests.set_inheritable(False)
-        child.zygote_template = ZygoteTemplate(requests)
+    zygotes, launchers = _handed_down(ZYGOTE_FD), _handed_down(LAUNCHER_FD)
+    if child.is_driven:
+        child.zygote_template = None if zygotes is None else ZygoteTemplate(zygotes)
+        child.launchers = launchers
     return child
+
+
+def _handed_down(variable: str) -> socket.socket | None:
+    """The socket whose number the variable holds; nothing that this process starts inherits either."""
+    number = os.environ.pop(variable, "")
+    if not number.isdecimal():
+        return None
+    try:
+        handed = socket.socket(fileno=int(number))
+    except OSError:
+        return None
+    handed.set_inheritable(False)
+    return handed
 
 
 class ParentObserver:

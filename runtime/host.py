@@ -266,6 +266,7 @@ async def open_host(
                     environment=os.environ,
                     inheritance=as_child.inheritance,
                     control=control,
+                    launchers=as_child.launchers,
                     watch=watch_agents,
                 ),
                 services,

@@ -2,7 +2,7 @@
 each packet `FOLDER OWNER KIND` with its standard input and output; everything is imported once, and nothing is run here.
 
 It launches three children that resist (new sessions, double forks, TERM ignored), or one real program child whose
-guest computes, prints `up` once all run, and ends when its standard input does.
+guest, or whose child's guest, computes, prints `up` once all run, and ends when its standard input does.
 """
 
 import contextlib
@@ -42,6 +42,15 @@ time.sleep(60)
 COMPUTING = "print('computing')\nwhile True:\n    pass"
 
 
+NESTED = f"""
+h = await agents.spawn(program={COMPUTING!r})
+while "computing" not in (await agents.log(h)).logs:
+    await asyncio.sleep(0.02)
+print("both")
+await agents.wait(h)
+"""
+
+
 async def main(folder: str, owner: str, kind: str) -> None:
     ready = trio.Event()
 
@@ -53,11 +62,12 @@ async def main(folder: str, owner: str, kind: str) -> None:
 
     preload: tuple[str, ...] = ("trio", "msgspec")
     kinds = {"script": ScriptRunner()}
-    if kind == "program":
+    real = {"program": COMPUTING, "nested": NESTED}.get(kind)
+    if real is not None:
         preload = PRELOAD
         kinds |= runners()
     running: set[str] = set()
-    wanted = 1 if kind == "program" else 3
+    wanted = 1 if real is not None else 3
     options = SupervisorOptions(
         settings=AgentSettings(stop_grace_seconds=0.2, pid_namespace=kind != "plain"),
         folders=AgentFolders(root=Path(folder)),
@@ -70,8 +80,8 @@ async def main(folder: str, owner: str, kind: str) -> None:
     who = caller(environment=dict(options.environment))
     async with open_supervisor(options) as boss:
         for _ in range(wanted):
-            if kind == "program":
-                boss.launch(resolved(COMPUTING, runner="program", who=who), detached=True)
+            if real is not None:
+                boss.launch(resolved(real, runner="program", who=who, recursive=kind == "nested"), detached=True)
             else:
                 boss.launch(resolved(RESISTING, who=who), detached=True)
         async with trio.open_nursery() as nursery:

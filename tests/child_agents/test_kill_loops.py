@@ -25,7 +25,8 @@ class Hosted:
 
     def __init__(self, server: HostServer, folder: Path, kind: str) -> None:
         self.owner = new_id("o")
-        self.marker = f"PI_FABRIC_OWNER={self.owner}"
+        # What a child host starts carries its own owner; the folder of this test they all have.
+        self.marker = f"PI_CODING_AGENT_DIR={folder}" if kind == "nested" else f"PI_FABRIC_OWNER={self.owner}"
         self.folders = AgentFolders(root=folder)
         self.sessions: set[int] = set()
         self.process = server.start(str(folder), self.owner, kind)
@@ -146,12 +147,13 @@ def test_nothing_is_left_after_a_random_kill(role, kind, tmp_path, hosts):
         kill_once(hosts, tmp_path / str(number), role, kind, random.Random(f"{role}{kind}{number}"))
 
 
-def test_guests_of_a_child_die_with_the_host_although_they_compute(tmp_path, hosts):
-    hosted = Hosted(hosts, tmp_path, "program")
+@pytest.mark.parametrize(("kind", "processes"), [("program", 5), ("nested", 9)])
+def test_guests_of_a_child_die_with_the_host_although_they_compute(tmp_path, hosts, kind, processes):
+    hosted = Hosted(hosts, tmp_path, kind)
     try:
         hosted.wait_up()
         before = hosted.marked()
-        assert len(before) > 5
+        assert len(before) > processes
         hosted.process.kill()
         assert hosted.wait_gone() == []
     finally:
@@ -159,21 +161,23 @@ def test_guests_of_a_child_die_with_the_host_although_they_compute(tmp_path, hos
         hosted.end()
 
 
-def test_guests_die_with_their_child_host_although_they_compute(tmp_path, hosts):
-    hosted = Hosted(hosts, tmp_path, "program")
+@pytest.mark.parametrize("kind", ["program", "nested"])
+def test_guests_die_with_their_child_host_although_they_compute(tmp_path, hosts, kind):
+    hosted = Hosted(hosts, tmp_path, kind)
     try:
         hosted.wait_up()
+        run_id, *inner = RunRecords(hosted.folders).ids()
+        assert len(inner) == (kind == "nested")
         for pid in hosted.by_role()["child"]:
-            if b"runtime" in Path(f"/proc/{pid}/cmdline").read_bytes():
+            if f"{run_id}/session.jsonl".encode() in Path(f"/proc/{pid}/cmdline").read_bytes():
                 os.kill(pid, signal.SIGKILL)
-        (run_id,) = RunRecords(hosted.folders).ids()
         end = time.monotonic() + 10
         while not (hosted.folders.runs / run_id / "result.json").exists() and time.monotonic() < end:
             time.sleep(0.01)
         hosted.process.stdin.close()
         hosted.process.wait(20)
         assert hosted.wait_gone() == []
-        (record,) = RunRecords(hosted.folders).all()
+        record = RunRecords(hosted.folders).read(run_id)
         assert record.status == "failed"
         assert "signal 9" in record.result.error.message
     finally:
@@ -185,5 +189,5 @@ def test_guests_die_with_their_child_host_although_they_compute(tmp_path, hosts)
 def test_nothing_is_left_after_two_hundred_random_kills(tmp_path, hosts):
     chance = random.Random(20261130)
     for number in range(200):
-        kind = chance.choice(["namespace", "plain", "program"])
+        kind = chance.choice(["namespace", "plain", "program", "nested"])
         kill_once(hosts, tmp_path / str(number), chance.choice(ROLES), kind, chance)

@@ -161,6 +161,38 @@ return [(await thinking.status()).bounds, inner.thinkingBounds, inner.value]
     assert record.sources["thinking"] == "request, clamped into thinkingBounds"
 
 
+def test_a_childs_own_guardian_is_forked_warm_below_its_worker_and_ends_with_it(shared):
+    inner = "return 1"
+    middle = f"h = await agents.spawn(program={inner!r}, name='leaf')\nawait agents.wait(h)\nprint('held')\nawait asyncio.sleep(60)"
+    source = f"""
+h = await agents.spawn(program={middle!r}, recursive=True, name="middle")
+while "held" not in (await agents.log(h)).logs:
+    await asyncio.sleep(0.02)
+return h.id
+"""
+    run_id = shared.run(source).value
+    guardians = processes(b"child_agents.guardian", below=processes(run_id.encode()))
+    assert len(guardians) == 1
+    stopped = shared.run("return (await agents.stop(input)).status", run_id)
+    assert stopped.value == "stopped"
+    assert not processes(run_id.encode())
+    assert not {pid for pid in guardians if os.path.exists(f"/proc/{pid}")}
+
+
+def processes(words: bytes, *, below: "dict[int, int] | None" = None) -> dict[int, int]:
+    """Processes with these words in their command line, and the parent of each; only those below some others."""
+    found = {}
+    for entry in os.scandir("/proc"):
+        try:
+            command = Path(entry.path, "cmdline").read_bytes()
+            parent = int(Path(entry.path, "stat").read_text().rpartition(")")[2].split()[1])
+        except (OSError, ValueError):
+            continue
+        if words in command and (below is None or parent in below):
+            found[int(entry.name)] = parent
+    return found
+
+
 def test_a_grandchild_beyond_the_depth_is_refused_by_name_and_a_child_has_agents_only_when_recursive(shared):
     try_it = "try:\n    return (await agents.run(program='return 1')).status\nexcept Exception as error:\n    return str(error)"
     both = f"return [(await agents.run(program={try_it!r}, recursive=r, maxDepth=0)).value for r in (True, False)]"
