@@ -1,5 +1,5 @@
 import copy
 nested = []
-for _ in range(200_000):
+for _ in range(20_000):
     nested = [nested]
 return str(copy.deepcopy(nested))

@@ -1,6 +1,6 @@
 def nested():
     made = []
-    for _ in range(200_000):
+    for _ in range(20_000):
         made = [made]
     return made
 return nested() == nested()

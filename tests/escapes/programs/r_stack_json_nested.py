@@ -1,5 +1,5 @@
 import json
 nested = []
-for _ in range(200_000):
+for _ in range(20_000):
     nested = [nested]
 return len(json.dumps(nested))

@@ -1,2 +1,2 @@
 import re
-return str(re.compile("(" * 100_000 + ")" * 100_000))
+return str(re.compile("(" * 10_000 + ")" * 10_000))

@@ -1,4 +1,4 @@
 nested = []
-for _ in range(200_000):
+for _ in range(20_000):
     nested = [nested]
 return len(repr(nested))
