@@ -32,6 +32,27 @@ class LedgerTotals:
     open_runs: set[str] = field(default_factory=set)
     cost_by_run: dict[str, float] = field(default_factory=dict)
     """US dollars of each run that cost anything."""
+    cost_below: dict[str, float] = field(default_factory=dict)
+    """US dollars of each run and everything below it."""
+    parents: dict[str, str] = field(default_factory=dict)
+    caps: dict[str, float] = field(default_factory=dict)
+    """US dollars that each run may cost with everything below it."""
+
+    def over_cap(self, run_id: str, *, reached: bool = False) -> str | None:
+        """The nearest of this run and those above it that cost more than it may; `reached`: as much counts too."""
+        for above in self.chain(run_id):
+            spent, cap = self.cost_below.get(above, 0.0), self.caps.get(above)
+            if cap is not None and (spent > cap or (reached and spent >= cap > 0)):
+                return above
+        return None
+
+    def chain(self, run_id: str) -> Iterator[str]:
+        """This run and those above it; a ledger that was tampered with does not lead in circles."""
+        seen: set[str] = set()
+        while run_id and run_id not in seen:
+            yield run_id
+            seen.add(run_id)
+            run_id = self.parents.get(run_id, "")
 
 
 class _Fact(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -40,6 +61,8 @@ class _Fact(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     depth: int = 0
     cost: float = 0.0
     turns: int = 0
+    parent: str = ""
+    cap: float | None = None
 
 
 _decoder = msgspec.json.Decoder(_Fact)
@@ -53,8 +76,17 @@ class Ledger:
         self._totals = LedgerTotals()
         self._offset = 0
 
-    def reserve(self, run_id: str, *, depth: int, max_descendants: int, max_cost: float) -> None:
-        """Count one launch, or refuse it.
+    def reserve(
+        self,
+        run_id: str,
+        *,
+        depth: int,
+        max_descendants: int,
+        max_cost: float,
+        parent: str = "",
+        cap: float | None = None,
+    ) -> None:
+        """Count one launch, or refuse it. `cap`: what this run may cost with everything below it.
 
         Raises: LaunchRefusedError: a limit of the whole tree is reached; nothing was counted.
         """
@@ -76,7 +108,16 @@ class Ledger:
                     requested=totals.cost,
                     effective=max_cost,
                 )
-            self._append(descriptor, _Fact(op="start", run=run_id, depth=depth))
+            above = totals.over_cap(parent, reached=True)
+            if above is not None:
+                raise LaunchRefusedError(
+                    f"the run {above} and the agents below it cost {totals.cost_below[above]:.4f} US dollars; "
+                    f"the limit is {totals.caps[above]:g} (setting agents.maxCost)",
+                    setting="agents.maxCost",
+                    requested=totals.cost_below[above],
+                    effective=totals.caps[above],
+                )
+            self._append(descriptor, _Fact(op="start", run=run_id, depth=depth, parent=parent, cap=cap))
 
     def spend(self, run_id: str, *, cost: float = 0.0, turns: int = 0) -> LedgerTotals:
         """Add what a run used; the totals after it."""
@@ -129,11 +170,16 @@ class Ledger:
         if fact.op == "start":
             totals.descendants += 1
             totals.open_runs.add(fact.run)
+            totals.parents[fact.run] = fact.parent
+            if fact.cap is not None:
+                totals.caps[fact.run] = fact.cap
             totals.deepest = max(totals.deepest, fact.depth)
         elif fact.op == "spend":
             totals.cost += fact.cost
             totals.cost_by_run[fact.run] = totals.cost_by_run.get(fact.run, 0.0) + fact.cost
             totals.turns += fact.turns
+            for above in totals.chain(fact.run):
+                totals.cost_below[above] = totals.cost_below.get(above, 0.0) + fact.cost
         elif fact.op == "end":
             totals.open_runs.discard(fact.run)
         totals.live = len(totals.open_runs)

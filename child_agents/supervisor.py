@@ -128,7 +128,9 @@ class Supervisor:
             resolved.id,
             depth=resolved.depth,
             max_descendants=settings.max_descendants,
-            max_cost=min(settings.max_cost, resolved.max_cost),
+            max_cost=settings.max_cost,
+            parent=resolved.parent_run,
+            cap=resolved.max_cost,
         )
         if execution is not None:
             self._launches[execution] = self._launches.get(execution, 0) + 1
@@ -476,15 +478,21 @@ class Supervisor:
         run.turns += max(turns, 0)
         run.calls += kind == "call_finished"
         self.records.append_event(run.id, kind, data)
-        spent = 0.0
+        broken: tuple[str, float] | None = None
         if cost > 0 and math.isfinite(cost):
             run.cost += cost
-            spent = self.ledger(run.resolved.root_id).spend(run.id, cost=cost, turns=max(turns, 0)).cost
+            totals = self.ledger(run.resolved.root_id).spend(run.id, cost=cost, turns=max(turns, 0))
+            if totals.cost > self.options.settings.max_cost:
+                broken = ("all agents of this program", self.options.settings.max_cost)
+            elif (above := totals.over_cap(run.id)) is not None:
+                broken = ("the run" if above == run.id else f"the run {above} with all below it", totals.caps[above])
         if run.turns > run.resolved.max_turns:
             message = f"the run took more than {run.resolved.max_turns} turns (setting agents.maxTurns)"
             self.begin_stop(run, Ending("limit", message, "agents.maxTurns"))
-        if run.cost > run.resolved.max_cost or spent > self.options.settings.max_cost:
-            message = f"the run cost more than {run.resolved.max_cost:g} US dollars (setting agents.maxCost)"
+        if broken is None and run.cost > run.resolved.max_cost:
+            broken = ("the run", run.resolved.max_cost)
+        if broken is not None:
+            message = f"{broken[0]} cost more than {broken[1]:g} US dollars (setting agents.maxCost)"
             self.begin_stop(run, Ending("limit", message, "agents.maxCost"))
         self._tell_watcher(run)
 

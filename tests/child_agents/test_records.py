@@ -178,6 +178,31 @@ def test_the_ledger_counts_across_processes_and_survives_torn_lines(folders):
         Ledger(folders.ledgers, "root").reserve("d", depth=1, max_descendants=9, max_cost=1.0)
 
 
+def test_what_a_run_may_cost_counts_everything_below_it_and_nothing_beside_it(folders):
+    ledger = Ledger(folders.ledgers, "root")
+
+    def start(run, parent, cap):
+        Ledger(folders.ledgers, "root").reserve(run, depth=1, max_descendants=99, max_cost=10.0, parent=parent, cap=cap)
+
+    start("mid", "root", 2.0)
+    start("leaf", "mid", 1.5)
+    start("other", "root", 5.0)
+    assert ledger.spend("other", cost=4.0).over_cap("other") is None
+    # The tree has cost 4 dollars already: a run that may cost half of one is started all the same.
+    start("cheap", "root", 0.5)
+    assert ledger.spend("cheap", cost=0.6).over_cap("cheap") == "cheap"
+    assert ledger.spend("leaf", cost=1.4).over_cap("leaf") is None
+    start("leaf2", "mid", 1.5)
+    assert ledger.spend("leaf2", cost=0.7).over_cap("leaf2") == "mid"
+    with pytest.raises(LaunchRefusedError, match=r"the run mid and the agents below it cost 2\.1.*agents\.maxCost"):
+        start("leaf3", "mid", 1.0)
+    with pytest.raises(LaunchRefusedError, match="the run mid"):
+        start("deep", "leaf", 0.1)
+    with ledger.path.open("ab") as stream:  # a circle, written by nobody of ours
+        stream.write(b'{"op":"start","run":"a","parent":"b"}\n{"op":"start","run":"b","parent":"a"}\n')
+    assert ledger.spend("a", cost=0.1).over_cap("a") is None
+
+
 def test_a_hundred_reservations_at_once_never_pass_the_cap(folders):
     def attempt(number):
         try:
