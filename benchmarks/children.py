@@ -28,6 +28,13 @@ from runtime.agent_service import PRELOAD
 
 ROUNDS = 25
 CHILDREN = 100
+FIRST_GRANDCHILD = """
+import time
+started = time.monotonic()
+await agents.run(program="return 1 + 1")
+return time.monotonic() - started
+"""
+"""Starts guardian and template of the child on the way."""
 READY = "benchmarks.child_ready"
 """A child that says `ready` from inside `trio.run`, with everything imported that a child host imports."""
 
@@ -93,10 +100,11 @@ async def _supervised(folder: Path, environment: dict[str, str]) -> dict:
         environment=environment,
         preload=PRELOAD,
     )
-    who = CallerContext(root_id="bench", environment=environment, cwd=folder)
+    risks = {"read": "allow", "agent": "allow"}
+    who = CallerContext(root_id="bench", environment=environment, cwd=folder, risks=risks)
 
-    def request(program: str, value=None):
-        wanted = read_request({"runner": "program", "program": program, "input": value})
+    def request(program: str, value=None, *, recursive: bool = False):
+        wanted = read_request({"runner": "program", "program": program, "input": value, "recursive": recursive})
         return resolve(wanted, who, limit, run_id=new_id(), runners=["program"])
 
     async with open_supervisor(options) as boss:
@@ -107,6 +115,7 @@ async def _supervised(folder: Path, environment: dict[str, str]) -> dict:
             started = time.perf_counter()
             await boss.run(request("return 1 + 1"))
             alone.append(time.perf_counter() - started)
+        grandchildren = [(await boss.run(request(FIRST_GRANDCHILD, recursive=True))).value for _ in range(ROUNDS // 3)]
         started = time.perf_counter()
         runs = [boss.launch(request("return input * 2", n), detached=True) for n in range(CHILDREN)]
         values = [(await boss.wait(run)).value for run in runs]
@@ -116,6 +125,7 @@ async def _supervised(folder: Path, environment: dict[str, str]) -> dict:
     return {
         "spawn to result, trivial program (p50 ms)": _ms(statistics.median(alone)),
         "spawn to result, trivial program (p95 ms)": _ms(sorted(alone)[int(len(alone) * 0.95)]),
+        "first grandchild, spawn to result (p50 ms)": _ms(statistics.median(grandchildren)),
         f"{CHILDREN} children at once (s)": round(together, 2),
         "children per second": round(CHILDREN / together, 1),
         "USS of an idle child host (MB)": idle.get("child", 0.0),
