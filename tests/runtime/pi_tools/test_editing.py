@@ -53,7 +53,8 @@ def test_every_place_is_changed_only_when_asked() -> None:
     assert apply("aaa", ("aa", "b"), every=True) == "ba"
 
 
-texts = st.text(alphabet="ab\n\r x", max_size=40)
+# A carriage return stands only before a newline: alone beside one that an edit moves, it would make a line break.
+texts = st.lists(st.sampled_from(["a", "b", "\n", "\r\n", " ", "x"]), max_size=40).map("".join)
 
 
 @given(texts, st.text(alphabet="ab\n x", min_size=1, max_size=4), st.text(alphabet="xy\n", max_size=4))
