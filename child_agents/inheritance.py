@@ -59,6 +59,8 @@ class Inherit(msgspec.Struct, frozen=True, array_like=True, tag="inherit"):
     residency: Literal["session", "durable"] = "session"
     resident_key: str = ""
     """Which resident host serves the root."""
+    session: str | None = None
+    """The session at the root: what outlives this child is told there, for nobody opens a child's own session again."""
     person: bool = True
     """Whether anybody can be asked at the root; where not, the child denies by itself and says what would allow it."""
 

@@ -76,6 +76,8 @@ class SupervisorOptions:
     """Where a host that is a child itself has its guardian forked warm."""
     approve: ChildApprover | None = None
     """Answers a child's question; None: every question is denied."""
+    session: str | None = None
+    """The session at the root of this tree."""
     person: bool = True
     """Whether a person stands behind `approve`; without one, children do not ask at all."""
     watch: Watcher | None = None
@@ -415,6 +417,7 @@ class Supervisor:
             residency=resolved.residency,
             resident_key=self.options.resident_key,
             person=self.options.person,
+            session=resolved.owner_session if resolved.residency == "durable" else self.options.session,
         )
 
     async def _hear_worker(self, run: Run, channel: Channel[Any]) -> None:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Protocol
 
+import msgspec
 import trio
 
 from child_agents import exact_json
@@ -112,6 +113,9 @@ class AgentService:
         self._awaited: Counter[str] = Counter()
         """Runs of other processes that a program of this host waits for right now."""
         given = None if host.inheritance is None else host.inheritance.given
+        self._root_session = host.session_id if given is None else given.session
+        """Where durable runs belong: a child's own session ends with it, and nobody opens it again."""
+        self._is_root = given is None
         self._key = resident_key(host.cwd) if given is None or not given.resident_key else given.resident_key
         self.resident = ResidentClient(
             ResidentOptions(
@@ -161,6 +165,7 @@ class AgentService:
             launchers=self.host.launchers,
             approve=lambda request: answer_child(self.host.admission, request),
             person=self.host.admission.desk is not None,
+            session=self._root_session,
             watch=self.host.watch,
             finished=self._session_run_finished,
             ensure_resident=self._ensure_resident,
@@ -244,6 +249,7 @@ class AgentService:
         Raises: AgentError: refused, or no resident host can be had.
         Seed: thinking:child:durable-request
         """
+        resolved = msgspec.structs.replace(resolved, owner_session=self._root_session)
         supervisor = await self.supervisor()
         supervisor.reserve(resolved, detached=True, execution=execution)
         self._handed_over.add(resolved.id)
@@ -254,9 +260,9 @@ class AgentService:
                 self.records.remove(resolved.id)
                 supervisor.ledger(resolved.root_id).finish(resolved.id)
             raise
-        if self.host.session_id is not None:
+        if self._is_root and self._root_session is not None:
             with contextlib.suppress(AgentError):
-                await self.resident.subscribe(self.host.session_id)
+                await self.resident.subscribe(self._root_session)
         record = self.records.read(resolved.id)
         return handle_of(resolved, record.status, record.request.created_at)
 
@@ -406,15 +412,19 @@ class AgentService:
             await trio.sleep(SETTLE_SECONDS)
         raise AgentError(f"{run_id} runs in another process, which cannot be asked from here")
 
-    async def _tell_of_durable(self, session: str) -> None:
+    async def _tell_of_durable(self, session: str) -> bool:
+        """Tell of every durable run of the session that is over; whether some are not."""
+        is_running = False
         for record in self.records.of(session):
             run = record.request.run
             if run.owner_session == session and run.residency == "durable" and record.request.detached:
+                is_running = is_running or record.status not in FINAL_STATUSES
                 await self._durable_finished(record.id)
+        return is_running
 
     async def _resident_lost(self) -> None:
         """Its runs that have no result have none to come: the session is told that their end is not known."""
-        if self.host.session_id is not None:
+        if self._is_root and self.host.session_id is not None:
             await trio.sleep(SETTLE_SECONDS * SETTLE_LOOKS)
             await self._tell_of_durable(self.host.session_id)
 
@@ -422,16 +432,20 @@ class AgentService:
         """The program is over: what it left behind and nobody waited for is told now."""
         if self._supervisor is not None:
             await self._supervisor.execution_ended(execution)
-        if self.host.session_id is not None and self._supervisor is not None:
-            for record in self.records.of(self.host.session_id):
-                if record.request.execution == execution and record.request.run.residency == "durable":
-                    await self._deliver(record)
+        if self._is_root and self._root_session is not None and self._supervisor is not None:
+            is_running = await self._tell_of_durable(self._root_session)
+            if is_running and self.resident.is_there():  # its children may have launched what it has not heard of
+                with contextlib.suppress(AgentError):
+                    await self.resident.subscribe(self._root_session, may_start=False)
+                await self._tell_of_durable(self._root_session)
 
     async def _session_run_finished(self, run: Run) -> None:
         if self.host.session_id is not None:
             await self._deliver(self.records.read(run.id))
 
     async def _durable_finished(self, run_id: str) -> None:
+        if not self._is_root or self.host.session_id is None:
+            return
         with contextlib.suppress(UnknownRunError):
             record = self.records.read(run_id)
             if self._supervisor is None or self._supervisor.is_over(record.request.execution):

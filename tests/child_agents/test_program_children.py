@@ -528,6 +528,26 @@ return [nested.value, lasting.value, [run.status for run in await agents.list()]
     assert statuses == ["completed", "completed"]
 
 
+async def test_what_a_child_left_running_belongs_to_the_session_at_the_root(tmp_path, agent_dir):
+    def told(host):
+        return [str(entry.get("content")) for entry in host.session.branch() if entry.type == "custom_message"]
+
+    cfg = config(agents={"residentIdleSeconds": 0.3})
+    program = "await asyncio.sleep(0.5)\nreturn 'found it'"
+    middle = f"return (await agents.spawn(program={program!r}, residency='durable', name='lasting')).id"
+    async with open_host(cfg, session=tmp_path / "s.jsonl", cwd=tmp_path) as host:
+        result = await host.run_program(f"return (await agents.run(program={middle!r}, recursive=True)).value")
+        assert result.error is None
+        with trio.fail_after(20):
+            while not told(host):
+                await trio.sleep(0.02)
+        assert "Agent lasting" in told(host)[0]
+        waited = await host.run_program("return (await agents.wait(input)).value", result.value)
+        assert waited.value == "found it"
+    async with open_host(cfg, session=tmp_path / "s.jsonl", cwd=tmp_path) as host:
+        assert len(told(host)) == 1
+
+
 async def test_a_resumed_session_can_stop_and_read_its_durable_child(tmp_path, agent_dir):
     cfg = config(agents={"residentIdleSeconds": 0.3, "stopGraceSeconds": 1})
     program = "import asyncio\nprint('up')\nawait asyncio.sleep(60)"
