@@ -1,8 +1,9 @@
 """The `program` runner: a guest program in a child host of its own (`python -m runtime run - --json`); pure."""
 
 import json
+import re
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
@@ -11,6 +12,8 @@ from child_agents.request import Failure, Usage
 from child_agents.resolver import ResolvedRun
 from child_agents.runners.port import LaunchSpec, Outcome, RunnerEvent, text_of
 from guest_api.levels import is_level
+
+LIMIT_SETTING: Final = re.compile(r"\(setting ([\w.]+)")
 
 
 class ProgramRunner:
@@ -68,13 +71,16 @@ class ProgramRunner:
 
 
 def _failure(error: Any) -> Failure:
+    """Its words, and for a limit of its own the setting that they name."""
     try:
+        named = LIMIT_SETTING.search(error["message"]) if error["kind"] == "limit" else None
         return msgspec.convert(
             {
                 "kind": error["kind"],
                 "message": error["message"],
                 "line": error.get("line"),
                 "sourceLine": error.get("source_line"),
+                "limit": None if named is None else named[1],
             },
             Failure,
         )

@@ -1,5 +1,6 @@
 """Children that lie, shout nonsense, orphan processes and lose their guardians: the host goes on, and keeps nothing."""
 
+import json
 import os
 import signal
 import subprocess
@@ -35,6 +36,14 @@ def test_whatever_a_child_prints_is_an_outcome_of_the_right_shape(line):
 @pytest.mark.parametrize("line", [b"[1]", b"nonsense", b"{" * 100_000, b'"ok"', b"\xff\xfe", b"null"])
 def test_what_is_no_result_is_nothing(line):
     assert ProgramRunner().read(line) is None
+
+
+def test_a_limit_of_the_childs_own_is_named_by_its_setting():
+    message = "the program made more than 10000 host calls (setting executor.maxCalls)"
+    line = json.dumps({"ok": False, "error": {"kind": "limit", "message": message, "line": None, "source_line": None}})
+    assert ProgramRunner().read(line.encode()).error.limit == "executor.maxCalls"
+    other = json.dumps({"ok": False, "error": {"kind": "program", "message": message}})
+    assert ProgramRunner().read(other.encode()).error.limit is None
 
 
 async def test_a_runner_that_stumbles_over_its_childs_output_ends_that_run_only(tmp_path):
