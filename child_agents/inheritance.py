@@ -18,13 +18,13 @@ from typing import Any, Final, Literal, TypeAlias
 import msgspec
 import trio
 
-from child_agents import exact_json
 from child_agents.channel import BlockingChannel, Channel, ChannelError, Frames
 from child_agents.environment import AGENT_NAME, CONTROL_FD, DEPTH, PARENT_RUN
 from child_agents.errors import InheritanceError
 from child_agents.narrowing import child_modes, child_rules
 from child_agents.request import Mode
 from child_agents.settings import AgentFolders
+from host_bridge import strict_json
 from host_bridge.approval_prompt import Answer as ApprovalAnswer
 from host_bridge.approval_prompt import ApprovalRequest
 from host_bridge.descriptor import Risk
@@ -157,7 +157,7 @@ class Inheritance:
     @property
     def input(self) -> Any:
         """The program's `input`."""
-        return None if self.given is None else exact_json.load(self.given.input_json)
+        return None if self.given is None else strict_json.decode_strict(self.given.input_json)
 
     @property
     def folders(self) -> AgentFolders | None:

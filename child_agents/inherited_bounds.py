@@ -1,10 +1,10 @@
 """Both ends of `PI_FABRIC_THINKING_BOUNDS`: what a parent writes and how strictly a child reads it; no processes."""
 
-import json
 from collections.abc import Mapping
-from typing import Any, Final, NoReturn
+from typing import Final
 
 from guest_api.bounds import UNBOUNDED, Bounds, BoundsError, narrow, parse_bounds, serialise_bounds
+from host_bridge import strict_json
 
 VARIABLE: Final = "PI_FABRIC_THINKING_BOUNDS"
 JSON_WHITESPACE: Final = " \t\r\n"
@@ -39,11 +39,10 @@ def read_bounds(value: str | None) -> Bounds:
     if len(value) > LONGEST_VALUE_CHARACTERS:
         raise InheritedBoundsError(f"{len(value)} characters; {LONGEST_VALUE_CHARACTERS} is the most that is read")
     try:
-        decoded = json.loads(value, object_pairs_hook=_without_repeats, parse_constant=_refuse_constant)
-        return parse_bounds(decoded, VARIABLE)
+        return parse_bounds(strict_json.decode_strict(value), VARIABLE)
     except BoundsError as error:
         raise InheritedBoundsError(str(error).removeprefix(VARIABLE).lstrip(".: ")) from None
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise InheritedBoundsError(f'{error}; wanted JSON such as {{"min":"low","max":"high"}}') from None
 
 
@@ -61,16 +60,3 @@ def for_child(caller: Bounds, wanted: Bounds | None) -> Bounds:
     Raises: WiderBoundsError: before anything was launched.
     """
     return caller if wanted is None else narrow(caller, wanted)
-
-
-def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for key, value in pairs:
-        if key in found:
-            raise ValueError(f"key {key!r:.40} stands twice")
-        found[key] = value
-    return found
-
-
-def _refuse_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is not JSON")

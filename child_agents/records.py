@@ -19,11 +19,11 @@ from typing import Any, Final, Literal, TypeVar
 
 import msgspec
 
-from child_agents import exact_json
 from child_agents.errors import UnknownRunError
 from child_agents.request import FINAL_STATUSES, AgentResult, Failure, Status, Usage
 from child_agents.resolver import ResolvedRun
 from child_agents.settings import AgentFolders
+from host_bridge import strict_json
 
 REQUEST: Final = "request.json"
 EVENTS: Final = "events.jsonl"
@@ -151,7 +151,7 @@ class RunRecords:
         )
         # The index first: a record without its entries would never be found, an entry without its record is skipped.
         self._enter(run, owner)
-        _write_whole(folder / REQUEST, exact_json.dump(stored), durable=durable)
+        _write_whole(folder / REQUEST, strict_json.encode(stored, lone_surrogates=True), durable=durable)
         return folder
 
     def take_over(self, run_id: str, owner: str) -> None:
@@ -159,7 +159,7 @@ class RunRecords:
         stored = _read(self.folder(run_id) / REQUEST, StoredRequest)
         stored = msgspec.structs.replace(stored, owner=owner)
         self._enter(stored.run, owner)
-        _write_whole(self.folder(run_id) / REQUEST, exact_json.dump(stored), durable=True)
+        _write_whole(self.folder(run_id) / REQUEST, strict_json.encode(stored, lone_surrogates=True), durable=True)
 
     def append_event(self, run_id: str, kind: str, data: Mapping[str, Any]) -> None:
         """One line in the run's log; never raises: a full disk or a removed record must not end a run.
@@ -169,9 +169,9 @@ class RunRecords:
         path = self.folder(run_id) / EVENTS
         head = {"at": now_text(), "type": kind}
         try:
-            line = exact_json.dump({**head, **data, **head})
+            line = strict_json.encode({**head, **data, **head}, lone_surrogates=True)
         except (TypeError, ValueError, RecursionError) as error:
-            line = exact_json.dump({**head, "unreadable": f"{error!r:.200}"})
+            line = strict_json.encode({**head, "unreadable": f"{error!r:.200}"}, lone_surrogates=True)
         with contextlib.suppress(OSError):
             descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
             try:
@@ -192,7 +192,8 @@ class RunRecords:
         path = self.folder(result.id) / RESULT
         if path.exists() or not path.parent.is_dir():
             return False
-        _write_whole(path, exact_json.dump(StoredResult(result=result, finished_at=now_text())), durable=durable)
+        stored = StoredResult(result=result, finished_at=now_text())
+        _write_whole(path, strict_json.encode(stored, lone_surrogates=True), durable=durable)
         return True
 
     def mark(self, run_id: str, mark: Mark, text: str = "") -> bool:
@@ -300,8 +301,8 @@ class RunRecords:
         found: list[dict[str, Any]] = []
         with contextlib.suppress(FileNotFoundError):
             for line in (folder / EVENTS).read_bytes().split(b"\n"):
-                with contextlib.suppress(msgspec.MsgspecError):
-                    event = msgspec.json.decode(line)
+                with contextlib.suppress(ValueError):
+                    event = strict_json.decode(line)
                     if isinstance(event, dict):
                         found.append(event)
         return found
@@ -360,7 +361,7 @@ def indeterminate(run: ResolvedRun, reason: str) -> AgentResult:
 def _read(path: Path, shape: type[T]) -> T:
     """Raises: OSError, ValueError: not there, or not whole."""
     try:
-        return msgspec.convert(exact_json.load(path.read_bytes()), shape)
+        return msgspec.convert(strict_json.decode_strict(path.read_bytes()), shape)
     except (msgspec.MsgspecError, RecursionError) as error:
         raise ValueError(f"{path}: {error}") from None
 

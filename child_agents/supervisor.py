@@ -16,7 +16,7 @@ from typing import Any, Final
 import msgspec
 import trio
 
-from child_agents import environment, exact_json, kernel
+from child_agents import environment, kernel
 from child_agents.channel import Channel, ChannelError
 from child_agents.conclusion import Ending, ProcessEnd, conclude
 from child_agents.errors import AgentError, LauncherLostError, LaunchRefusedError, RequestError, UnknownRunError
@@ -45,6 +45,7 @@ from child_agents.runs import Run, live_status
 from child_agents.settings import AgentFolders, AgentSettings
 from child_agents.sweep import sweep
 from child_agents.worker_frames import FROM_WORKER, Exited, Input, Job, NotStarted, Output, Started, Stop
+from host_bridge import strict_json
 from host_bridge.arguments import SchemaValidator
 
 STDOUT_LIMIT_BYTES: Final = 64 * 1024 * 1024
@@ -413,7 +414,7 @@ class Supervisor:
             tools=resolved.tools,
             schema_mode=resolved.schema_mode,
             folders=str(self.options.folders.root),
-            input_json=exact_json.dump(resolved.input),
+            input_json=strict_json.encode(resolved.input, lone_surrogates=True),
             residency=resolved.residency,
             resident_key=self.options.resident_key,
             person=self.options.person,

@@ -210,7 +210,10 @@ def shown(value: object) -> str:
     try:
         text = msgspec.json.encode(value).decode()
     except (TypeError, ValueError, RecursionError, msgspec.MsgspecError):
-        text = repr(value)
+        try:
+            text = repr(value)
+        except ValueError:  # an integer past the interpreter's limit for decimal text
+            text = f"a very large {type(value).__name__}"
     return text if len(text) <= 80 else f"{text[:79]}…"
 
 

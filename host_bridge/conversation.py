@@ -4,7 +4,6 @@ Invariant: whatever bytes arrive, `receive` returns events and never raises; aft
 program's end it yields nothing more. Attacked by `tests/host_bridge/test_hostile_frames.py`.
 """
 
-import json
 import math
 import struct
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ import msgspec
 
 from guest_api import wire
 from guest_api.values import JsonValue, ValueRefusedError, from_wire
+from host_bridge import strict_json
 from host_bridge.limits import RunLimits, human_bytes, limit_message
 
 OUTPUT_SLACK_BYTES: Final = 16 * 1024
@@ -269,11 +269,7 @@ def _decode_json(text: bytes) -> Any:
         return msgspec.json.decode(text)
     except msgspec.ValidationError:
         # msgspec gives up on some integers that are exact here.
-        return json.loads(text, parse_constant=_no_constant)
-
-
-def _no_constant(name: str) -> Any:
-    raise ValueError(f"{name} is not in JSON")
+        return strict_json.decode_strict(text)
 
 
 def _over(limit: str, text: str) -> Violation:

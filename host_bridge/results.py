@@ -8,7 +8,6 @@ Attacked by `tests/host_bridge/test_results.py`.
 
 import errno
 import hashlib
-import json
 import os
 import re
 import shutil
@@ -22,6 +21,7 @@ from typing import Any, BinaryIO, Final
 
 import msgspec
 
+from host_bridge import strict_json
 from host_bridge.excerpt import SHOWN_BYTES, cut
 from host_bridge.spill import Spill
 
@@ -191,8 +191,8 @@ def sweep(root: Path, *, kept_seconds: float = KEPT_SECONDS, now: float | None =
 def _encoded(value: Any) -> bytes:
     try:
         return _JSON.encode(value)
-    except OverflowError:  # msgspec ends at 64 bits, our integers do not
-        return json.dumps(value, ensure_ascii=False, allow_nan=False).encode("utf-8", "surrogatepass")
+    except (OverflowError, ValueError):  # its integers have an end, ours have none
+        return strict_json.encode(value, lone_surrogates=True)
 
 
 def _folders(root: Path) -> Iterator["os.DirEntry[str]"]:

@@ -17,7 +17,6 @@ from typing import Any, Final, Protocol
 import msgspec
 import trio
 
-from child_agents import exact_json
 from child_agents.caller import CallerContext
 from child_agents.conclusion import Ending
 from child_agents.errors import AgentError, UnknownRunError
@@ -32,6 +31,7 @@ from child_agents.resolver import ResolvedRun
 from child_agents.runs import Run, handle_of, live_status, record_status
 from child_agents.settings import AgentFolders, AgentSettings, Alias
 from child_agents.supervisor import Supervisor, SupervisorOptions, Watcher, open_supervisor
+from host_bridge import strict_json
 from host_bridge.admission import Admission
 from host_bridge.approvals import ApprovalPolicy
 from host_bridge.descriptor import RISKS
@@ -57,7 +57,7 @@ PRELOAD: Final = (
         "runtime.config",
     ),
     *("runtime.host", "runtime.terminal_approver", "runtime.transcript.folder", "runtime.transcript.store"),
-    *("runtime.transcript.strict_json", "runtime.agent_actions", "runtime.agent_service", "child_agents.supervisor"),
+    *("runtime.agent_actions", "runtime.agent_service", "child_agents.supervisor"),
 )
 """What a child host imports on its way to its first guest."""
 
@@ -222,7 +222,7 @@ class AgentService:
             return None if last in [path.absolute() for path in found_by_children] else last
         if not config.raw:
             return None
-        text = exact_json.dump(dict(config.raw))
+        text = strict_json.encode(dict(config.raw), lone_surrogates=True)
         folder = self.folders.root / "configurations"
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         path = folder / f"{hashlib.sha256(text).hexdigest()[:16]}.json"

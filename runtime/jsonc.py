@@ -4,7 +4,9 @@ Invariant: comments are blanked out, so every line and column of an error is the
 """
 
 import json
-from typing import Any, Final, NoReturn
+from typing import Any, Final
+
+from host_bridge import strict_json
 
 NESTING_LIMIT: Final = 60
 
@@ -19,15 +21,11 @@ def decode(text: str) -> Any:
     Raises: JsonTextError: malformed, a key twice in one object, NaN or Infinity, or nested too deeply.
     """
     try:
-        value = json.loads(
-            without_comments(text.removeprefix("\ufeff")),
-            object_pairs_hook=_without_repeats,
-            parse_constant=_refuse_constant,
-        )
+        value = strict_json.decode_strict(without_comments(text.removeprefix("\ufeff")))
     except json.JSONDecodeError as error:
         raise JsonTextError(f"line {error.lineno} column {error.colno}: {error.msg}") from None
-    except RecursionError:
-        raise JsonTextError("nested too deeply") from None
+    except ValueError as error:
+        raise JsonTextError(str(error)) from None
     _refuse_depth(value, 0)
     return value
 
@@ -53,19 +51,6 @@ def without_comments(text: str) -> str:
         kept.append(text[position : position + step])
         position += step
     return "".join(kept)
-
-
-def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for key, value in pairs:
-        if key in found:
-            raise JsonTextError(f"key {key!r} stands twice in one object")
-        found[key] = value
-    return found
-
-
-def _refuse_constant(name: str) -> NoReturn:
-    raise JsonTextError(f"{name} is not JSON")
 
 
 def _refuse_depth(value: Any, depth: int) -> None:

@@ -3,7 +3,6 @@
 It reads the program and finds the session's file; it opens nothing for writing and runs nothing.
 """
 
-import json
 import math
 import re
 import sys
@@ -14,6 +13,7 @@ from typing import Any, Final
 
 from guest_api.levels import Level
 from guest_api.values import ValueRefusedError, to_wire
+from host_bridge import strict_json
 from host_bridge.descriptor import Risk
 from host_bridge.limits import RunLimits
 from runtime.transcript.folder import newest_session, session_dir_for
@@ -119,9 +119,7 @@ def read_input(text: str | None) -> Any:
     if text is None:
         return None
     try:
-        value = json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=_unique)
-    except RecursionError:
-        raise OptionError("--input is no JSON that can cross: nested too deeply") from None
+        value = strict_json.decode_strict(text)
     except ValueError as error:
         raise OptionError(f"--input is no JSON: {error}") from None
     try:
@@ -182,16 +180,3 @@ def _bytes(text: str) -> int:
     if not MINIMUM_MEMORY_BYTES <= count <= 1 << 46:
         raise OptionError(f"--max-memory: got {text!r}, wanted 16M to 65536G")
     return count
-
-
-def _refuse_constant(name: str) -> Any:
-    raise ValueError(f"{name} is not in JSON")
-
-
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for key, value in pairs:
-        if key in found:
-            raise ValueError(f"the key {key!r} stands twice")
-        found[key] = value
-    return found

@@ -11,14 +11,14 @@ OUTPUT_FAILED_STATUS = 1
 
 def print_json(result: RunResult) -> int:
     """Print the one object of `--json`; the exit status, which is 1 where nobody could take a good result."""
-    from runtime.transcript import strict_json
+    from host_bridge import strict_json
 
     return _print(strict_json.encode(result.to_json()).decode(), result.exit_status)
 
 
 def print_value(result: RunResult) -> int:
     """Print a piped run's result as one line of JSON; the exit status likewise."""
-    from runtime.transcript import strict_json
+    from host_bridge import strict_json
 
     return _print(strict_json.encode(result.value).decode(), result.exit_status)
 

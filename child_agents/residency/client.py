@@ -12,7 +12,6 @@ from typing import Final
 import msgspec
 import trio
 
-from child_agents import exact_json
 from child_agents.channel import Channel, ChannelError
 from child_agents.environment import clean
 from child_agents.errors import AgentError
@@ -31,6 +30,7 @@ from child_agents.residency.protocol import (
 )
 from child_agents.resolver import ResolvedRun
 from child_agents.settings import AgentFolders
+from host_bridge import strict_json
 
 START_SECONDS: Final = 30.0
 CONNECT_ATTEMPTS: Final = 5
@@ -78,7 +78,7 @@ class ResidentClient:
 
         Raises: AgentError: refused, or no resident host; the run was not started, or its claim tells that it was.
         """
-        body = exact_json.dump(run)
+        body = strict_json.encode(run, lone_surrogates=True)
         for last in (False, True):
             try:
                 await self.call("launch", run.id, body)

@@ -19,7 +19,7 @@ from typing import Any, Final
 import msgspec
 import trio
 
-from child_agents import exact_json, kernel
+from child_agents import kernel
 from child_agents.channel import Channel, ChannelError
 from child_agents.conclusion import Ending
 from child_agents.errors import AgentError
@@ -29,6 +29,7 @@ from child_agents.resolver import ResolvedRun, enforce
 from child_agents.runs import Run
 from child_agents.settings import AgentFolders, AgentSettings
 from child_agents.supervisor import Supervisor, SupervisorOptions, open_supervisor
+from host_bridge import strict_json
 
 READY: Final = b"ready"
 BUSY: Final = b"busy"
@@ -131,14 +132,14 @@ class ResidentHost:
         elif request.operation == "message":
             kind, _, text = request.body.decode().partition("\n")
             await self.supervisor.message(run, kind, text)
-        return exact_json.dump(self.supervisor.status(run))
+        return strict_json.encode(self.supervisor.status(run), lone_surrogates=True)
 
     def _launch(self, request: Request) -> None:
         """Claim, take responsibility, enforce, start.
 
         Raises: AgentError: claimed already, or it asks for more than it may have.
         """
-        run = msgspec.convert(exact_json.load(request.body), ResolvedRun)
+        run = msgspec.convert(strict_json.decode_strict(request.body), ResolvedRun)
         if run.id != request.run_id:
             raise AgentError("the request names another run")
         records, owner = self.supervisor.records, self.supervisor.options.owner

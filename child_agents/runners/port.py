@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol, TypeAlias
 
-from child_agents import exact_json
 from child_agents.request import Failure, Usage
 from child_agents.resolver import ResolvedRun
+from host_bridge import strict_json
 
 NO_USAGE: Final = Usage()
 
@@ -86,4 +86,4 @@ def text_of(value: Any) -> str:
     """A value as the text of a result: text itself, nothing for None, JSON for everything else."""
     if value is None:
         return ""
-    return value if isinstance(value, str) else exact_json.dump(value).decode()
+    return value if isinstance(value, str) else strict_json.encode(value, lone_surrogates=True).decode()

@@ -1,6 +1,5 @@
 """The `program` runner: a guest program in a child host of its own (`python -m runtime run - --json`); pure."""
 
-import json
 import re
 from collections.abc import Sequence
 from typing import Any, Final
@@ -12,6 +11,7 @@ from child_agents.request import Failure, Usage
 from child_agents.resolver import ResolvedRun
 from child_agents.runners.port import LaunchSpec, Outcome, RunnerEvent, text_of
 from guest_api.levels import is_level
+from host_bridge import strict_json
 
 LIMIT_SETTING: Final = re.compile(r"\(setting ([\w.]+)")
 
@@ -43,9 +43,8 @@ class ProgramRunner:
     def read(self, line: bytes) -> RunnerEvent | None:
         """The one JSON object that `run --json` prints."""
         try:
-            # Not msgspec: integers of any size must stay exact.
-            printed = json.loads(line)
-        except (ValueError, RecursionError):
+            printed = strict_json.decode_strict(line)
+        except ValueError:
             return None
         if not isinstance(printed, dict) or "ok" not in printed:
             return None

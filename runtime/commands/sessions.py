@@ -8,9 +8,9 @@ from typing import Any, Final, ParamSpec
 
 import click
 
+from host_bridge import strict_json
 from runtime.thinking.entry import encode
 from runtime.thinking.replay import replay
-from runtime.transcript import strict_json
 from runtime.transcript.entries import CAPABILITY_ENTRY, RUN_ENTRY, Entry
 from runtime.transcript.errors import TranscriptError
 from runtime.transcript.folder import list_sessions, session_dir_for
@@ -286,12 +286,8 @@ def _mention_damage(store: TranscriptStore) -> None:
 
 
 def _print_json(value: Any) -> None:
-    try:
-        click.echo(strict_json.encode(value).decode())
-    except strict_json.NotJsonError:
-        import json  # an entry with a lone surrogate: shown escaped, as it stands in the file
-
-        click.echo(json.dumps(value))
+    # An entry with a lone surrogate is shown escaped, as it stands in the file.
+    click.echo(strict_json.encode(value, lone_surrogates=True).decode())
 
 
 def _stop(message: str) -> None:

@@ -5,7 +5,7 @@ import secrets
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from runtime.transcript import strict_json
+from host_bridge import strict_json
 from runtime.transcript.entries import Entry
 
 

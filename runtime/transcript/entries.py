@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from runtime.transcript import strict_json
+from host_bridge import strict_json
 
 THINKING_ENTRY: Final = "pi-fabric-thinking"
 """Custom entry that records a thinking override; null ends it."""

@@ -7,7 +7,7 @@ import time
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from runtime.transcript import strict_json
+from host_bridge import strict_json
 from runtime.transcript.entries import now_timestamp
 
 VERSION: Final = 3

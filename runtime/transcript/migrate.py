@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from runtime.transcript import strict_json
+from host_bridge import strict_json
 from runtime.transcript.copies import write_new_file
 from runtime.transcript.errors import NotASessionError, TranscriptError
 from runtime.transcript.header import VERSION, Header
@@ -99,10 +99,5 @@ def _first_kept(value: dict[str, Any], ids: dict[int, str]) -> dict[str, Any]:
 
 
 def _encode_loosely(value: dict[str, Any]) -> bytes:
-    try:
-        return strict_json.encode(value)
-    except strict_json.NotJsonError:
-        # A lone surrogate that JavaScript wrote: escaped again, as it was.
-        import json
-
-        return json.dumps(value, ensure_ascii=True, allow_nan=False, separators=(",", ":")).encode()
+    """A lone surrogate that JavaScript wrote is escaped again, as it was."""
+    return strict_json.encode(value, lone_surrogates=True)

@@ -14,7 +14,7 @@ from typing import Any, BinaryIO, Final
 
 import msgspec
 
-from runtime.transcript import strict_json
+from host_bridge import strict_json
 from runtime.transcript.damage import DamageKind, Finding
 from runtime.transcript.errors import NotASessionError
 from runtime.transcript.header import Header

@@ -9,10 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from child_agents import exact_json, kernel
+from child_agents import kernel
 from child_agents.records import RunRecords, new_id
 from child_agents.settings import AgentFolders
 from child_agents.sweep import sweep
+from host_bridge import strict_json
 from tests.child_agents.host_process import HostServer
 
 ROOT = Path(__file__).parents[2]
@@ -95,7 +96,7 @@ def check_records(folders: AgentFolders) -> None:
     for record in RunRecords(folders).all():
         assert record.result is not None, record.id
         for name in ("request.json", "result.json"):
-            exact_json.load((record.folder / name).read_bytes())
+            strict_json.decode_strict((record.folder / name).read_bytes())
         for line in (
             (record.folder / "events.jsonl").read_bytes().splitlines()
             if (record.folder / "events.jsonl").exists()

@@ -198,6 +198,7 @@ def test_the_place_of_an_error_behind_comments_is_the_files_own():
         ('{"thinking": {},}', "line 1"),
         ("/* no */ {}", "line 1"),
         ("[" * 100_000, "nested too deeply"),
+        ('{"thinking": {"bounds": {"min": ' + "9" * 5000 + "}}}", "got a very large int, wanted"),
     ],
 )
 def test_text_that_is_no_strict_json_is_refused_with_the_files_name(places, text, words):

@@ -5,6 +5,7 @@ import threading
 
 import pytest
 
+from host_bridge.strict_json import NotJsonError
 from runtime.transcript.entries import Entry
 from runtime.transcript.errors import (
     ChangedOnDiskError,
@@ -12,7 +13,6 @@ from runtime.transcript.errors import (
     UnknownEntryError,
 )
 from runtime.transcript.store import TranscriptStore
-from runtime.transcript.strict_json import NotJsonError
 from tests.runtime.transcript.lines import HEADER, line, session
 
 
