@@ -18,8 +18,8 @@ from runtime.plain_display import display_for
 from runtime.run_output import output_failed, print_json, print_refusal, print_value
 from runtime.run_result import RunFailure, RunResult, failed_before_start, failed_with
 
-TERMINATED_STATUS: Final = 143
-"""SIGTERM ends a run like Ctrl-C does, with the status shells expect of it."""
+SIGNAL_STATUS: Final = {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGHUP: 129}
+"""All of them end a run as Ctrl-C does, each with the status that shells expect of it."""
 EXAMPLES: Final = """
 \b
 Examples:
@@ -115,9 +115,8 @@ class _Run:
         finally:
             if self._zygote is not None:
                 self._zygote.discard()
-        interrupted = {signal.SIGINT: 130, signal.SIGTERM: TERMINATED_STATUS}
         status = self._print(result, seconds=time.perf_counter() - started)
-        return interrupted[cast("signal.Signals", self._signal)] if self._signal else status
+        return SIGNAL_STATUS[cast("signal.Signals", self._signal)] if self._signal else status
 
     def _print(self, result: RunResult, *, seconds: float) -> int:
         if self._options.as_json:
@@ -230,7 +229,7 @@ class _Run:
         """The first signal ends the program, or the opening of the host; a later one does not wait for the closing."""
         import trio
 
-        with trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
+        with trio.open_signal_receiver(*SIGNAL_STATUS) as signals:
             task_status.started()
             async for number in signals:
                 self._signal = self._signal or number

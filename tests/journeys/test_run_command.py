@@ -234,7 +234,7 @@ def test_an_endless_program_ends_at_its_timeout_and_names_the_setting(desk: Desk
         assert "executor.timeoutMs" in ended.json["error"]["message"]
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_an_interrupted_run_ends_leaves_the_session_whole_and_reverts(desk: Desk, number: signal.Signals) -> None:
     program = desk.write("p.py", "await thinking.set(level='high')\nprint('raised')\nwhile True:\n    pass\n")
     process = subprocess.Popen(
@@ -248,7 +248,7 @@ def test_an_interrupted_run_ends_leaves_the_session_whole_and_reverts(desk: Desk
         time.sleep(0.02)
     process.send_signal(number)
     out, _ = process.communicate(timeout=20)
-    assert process.returncode == {signal.SIGINT: 130, signal.SIGTERM: 143}[number]
+    assert process.returncode == {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGHUP: 129}[number]
     assert '"kind":"cancelled"' in out
     assert '"ref":"thinking.set","ok":true' in out
     assert desk.custom("s.jsonl", "pi-fabric-thinking")[-1] == {"version": 1, "override": None}

@@ -64,6 +64,26 @@ async def test_only_the_three_words_allow(terminal, typed, expected):
         assert part in text
 
 
+async def test_what_is_typed_beyond_an_answer_does_not_answer_the_next_question(terminal):
+    master, path = terminal
+    approver, got = TerminalApprover(path), []
+    with trio.fail_after(5):
+        async with trio.open_nursery() as nursery:
+
+            async def ask():
+                got.append(await approver.ask(request()))
+
+            nursery.start_soon(ask)
+            await shown(master)
+            os.write(master, b"y\ny\n")
+            while not got:
+                await trio.sleep(0)
+            nursery.start_soon(ask)
+            await shown(master)
+            os.write(master, b"n\n")
+    assert got == ["once", "deny"]
+
+
 async def test_a_withdrawn_question_forgets_what_was_typed_for_it(terminal):
     master, path = terminal
     with trio.fail_after(5):
