@@ -14,9 +14,10 @@ from host_bridge.admission import Admission
 from host_bridge.approval_prompt import ApprovalRequest
 from host_bridge.confinement_plan import GuestLimits
 from host_bridge.conversation import result_from_text
-from host_bridge.guest_process import RunError, RunOutcome, SilentObserver, run_program
+from host_bridge.guest_process import SilentObserver, run_program
 from host_bridge.limits import RunLimits
 from host_bridge.results import ResultFolders, shown
+from host_bridge.run_outcome import RunError, RunOutcome
 from host_bridge.trace import CallRecord, run_entry
 from host_bridge.zygote_client import GuestPool
 from runtime.events import LevelChanged, ToolCalled

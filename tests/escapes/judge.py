@@ -6,7 +6,7 @@ A program that simply completes has succeeded as an attack, so it fails for ever
 from dataclasses import dataclass
 from typing import Any
 
-from host_bridge.guest_process import RunError
+from host_bridge.run_outcome import RunError
 
 _BROKEN = ("SyntaxError", "IndentationError", "NameError")
 """A raw program that ends so never got to its attack."""

@@ -13,9 +13,10 @@ from host_bridge.admission import Admission
 from host_bridge.approvals import ApprovalPolicy
 from host_bridge.confinement_plan import BY_NAME, ConfinementPlan, GuestLimits
 from host_bridge.descriptor import RISKS
-from host_bridge.guest_process import RunOutcome, run_program
+from host_bridge.guest_process import run_program
 from host_bridge.limits import RunLimits
 from host_bridge.registry import Registry
+from host_bridge.run_outcome import RunOutcome
 from host_bridge.zygote_client import GuestPool, open_guest_pool
 from tests.escapes.judge import Attack, Verdict, judge
 

@@ -10,7 +10,7 @@ import pytest
 import trio
 
 from guest_api.inside import names
-from host_bridge.guest_process import RunError
+from host_bridge.run_outcome import RunError
 from tests.escapes.judge import EXPECTATIONS, Attack, judge
 from tests.escapes.runner import LAYERS, load, open_arena, source_of
 

@@ -8,9 +8,10 @@ from host_bridge.actions import action
 from host_bridge.admission import Admission, Admitted, RunContext
 from host_bridge.approval_prompt import Answer, ApprovalDesk, ApprovalRequest
 from host_bridge.descriptor import Action
-from host_bridge.guest_process import RunOutcome, run_program
+from host_bridge.guest_process import run_program
 from host_bridge.limits import RunLimits
 from host_bridge.registry import Registry
+from host_bridge.run_outcome import RunOutcome
 from host_bridge.testing import Script, scripted_guest
 
 RUN = RunContext(run_id="run-1")

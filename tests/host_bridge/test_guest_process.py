@@ -10,8 +10,9 @@ from guest_api.values import ValueRefusedError
 from host_bridge.actions import action
 from host_bridge.admission import Admission
 from host_bridge.approval_prompt import ApprovalDesk
-from host_bridge.guest_process import SilentObserver, death_error, failure_error, run_program, source_error
+from host_bridge.guest_process import SilentObserver, run_program
 from host_bridge.limits import RunLimits
+from host_bridge.run_outcome import death_error, failure_error, source_error
 from host_bridge.testing import ScriptedExit, scripted_guest
 from tests.host_bridge.support import Counter, ScriptedApprover, admission_of, outcome_of, registry_of
 
