@@ -1,6 +1,5 @@
 """`pi-fabric agents`: what child agents did and do, for this person; it reads records and stops runs."""
 
-import json
 import os
 import sys
 from itertools import islice
@@ -39,7 +38,13 @@ def _check_status(status: str) -> None:
 
 
 def _print_json(value: Any) -> None:
-    click.echo(json.dumps(value, ensure_ascii=False))
+    click.echo(_json_text(value))
+
+
+def _json_text(value: Any) -> str:
+    from host_bridge import strict_json
+
+    return strict_json.encode(value, lone_surrogates=True).decode()
 
 
 def _shown(record: Any) -> dict[str, Any]:
@@ -155,7 +160,7 @@ def log(run_id: str, as_json: bool) -> None:
 
     for event in events:
         rest = {name: value for name, value in event.items() if name not in ("at", "type")}
-        text = json.dumps(rest, ensure_ascii=False) if rest else ""
+        text = _json_text(rest) if rest else ""
         click.echo(f"{event.get('at', '')!s}  {neutralise(str(event.get('type', ''))):<14} {neutralise(text)}")
 
 

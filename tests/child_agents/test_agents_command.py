@@ -12,6 +12,7 @@ from rich.console import Console
 
 from child_agents.ledger import Ledger
 from child_agents.records import RunRecords, indeterminate
+from host_bridge import strict_json
 from runtime.agent_display import LINES_SHOWN, AgentProgress, UndisturbedApprover
 from runtime.agent_service import agent_folders
 from runtime.commands.agents import command
@@ -53,6 +54,21 @@ def test_past_runs_are_listed_shown_and_logged(desk: Desk, agents: Callable[...,
     assert [event["type"] for event in events] == ["started", "log", "finished"]
     assert agents("stop", run_id).output == f"{run_id} is completed\n"
     assert json.loads(agents("list", "--status", "running", "--json").output) == []
+
+
+def test_an_integer_as_long_as_may_cross_is_exact_in_a_child_its_record_and_what_is_shown(
+    desk: Desk, agents: Callable[..., Result]
+) -> None:
+    """The interpreter alone reads and writes 4300 digits."""
+    program = "r = await agents.run(program='return input + 1', input=2**65000)\nreturn [r.id, r.value == 2**65000 + 1]"
+    ended = desk.run(program, "--allow", "agent").json
+    assert ended["ok"], ended
+    run_id, exact = ended["value"]
+    assert exact
+    shown = strict_json.decode_strict(agents("show", run_id, "--json").output)
+    assert shown["result"]["value"] == 2**65000 + 1
+    for arguments in (("log", run_id), ("log", run_id, "--json"), ("show", run_id), ("list",)):
+        assert agents(*arguments).exit_code == 0
 
 
 def test_an_unknown_run_or_status_is_refused(agents: Callable[..., Result]) -> None:
