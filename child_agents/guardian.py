@@ -112,11 +112,7 @@ def guard(lifelines: Sequence[int], requests: int, options: str, become_template
         os._exit(127)
     os.close(requests)
     os.close(sweep)
-    wake_read, wake_write = os.pipe()
-    os.set_blocking(wake_read, False)
-    os.set_blocking(wake_write, False)
-    signal.signal(signal.SIGCHLD, lambda *_: None)
-    signal.set_wakeup_fd(wake_write, warn_on_full_buffer=False)
+    wake_read = kernel.wake_when_children_end()
     poll = select.poll()
     for descriptor in (*lifelines, sweeps, wake_read):
         poll.register(descriptor, select.POLLIN)

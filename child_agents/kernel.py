@@ -94,6 +94,16 @@ def reap_adopted() -> int:
     return reaped
 
 
+def wake_when_children_end() -> int:
+    """A descriptor that becomes readable when a child ends, for this process until it ends itself."""
+    wake_read, wake_write = os.pipe()
+    os.set_blocking(wake_read, False)
+    os.set_blocking(wake_write, False)
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    signal.set_wakeup_fd(wake_write, warn_on_full_buffer=False)
+    return wake_read
+
+
 def children_of_this_process() -> list[int]:
     """The direct children, zombies included."""
     found: list[int] = []

@@ -71,11 +71,7 @@ def _load(preload: Sequence[str], entries: Sequence[str]) -> list[str]:
 
 
 def _serve(requests: socket.socket, sweep: int, loaded: list[str], zygotes: socket.socket | None) -> None:
-    wake_read, wake_write = os.pipe()
-    os.set_blocking(wake_read, False)
-    os.set_blocking(wake_write, False)
-    signal.signal(signal.SIGCHLD, lambda *_: None)
-    signal.set_wakeup_fd(wake_write, warn_on_full_buffer=False)
+    wake_read = kernel.wake_when_children_end()
     poll = select.poll()
     poll.register(requests, select.POLLIN)
     poll.register(wake_read, select.POLLIN)

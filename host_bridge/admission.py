@@ -6,7 +6,7 @@ before anybody is asked about it. Attacked by `tests/host_bridge/test_admission.
 """
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -32,8 +32,8 @@ from host_bridge.argument_errors import (
     problem_details,
     problems_text,
     show,
-    struct_problems,
 )
+from host_bridge.decoding import decoded
 from host_bridge.descriptor import Action, CallContext, Risk
 from host_bridge.errors import HandlerError, RuleFileError
 from host_bridge.positional import is_text_first, with_text_first
@@ -262,7 +262,7 @@ class Admission:
         if call.text_first is not None:
             call.arguments = with_text_first(call.ref, action, call.text_first, call.arguments)
             call.text_first = None
-        call.decoded = self._decode(call.ref, action, call.arguments)
+        call.decoded = decoded(call.ref, action, call.arguments, self.validator)
         ref, risk = action.descriptor.ref, action.descriptor.risk
         if self.schema_mode != "off":
             passing = gate(self.schema_mode, ref)
@@ -283,24 +283,6 @@ class Admission:
         if self._desk is None and (decided.mode == "ask" or self._classifier is None):
             raise self._unanswered(ref, risk, decided)
         return False
-
-    def _decode(self, ref: str, action: Action, arguments: dict[str, Any]) -> Any:
-        parameters = action.parameters
-        if parameters is not None:
-            aliases = _aliases(parameters)
-            if aliases and not aliases.keys().isdisjoint(arguments):
-                arguments = _renamed(ref, aliases, arguments)
-            try:
-                return msgspec.convert(arguments, parameters, strict=True)
-            except (msgspec.ValidationError, RecursionError) as error:
-                problems = struct_problems(parameters, arguments, error)
-                raise HandlerError(problems_text(ref, problems), "rejected", problem_details(problems)) from None
-        schema = action.descriptor.input_schema
-        if schema is not None and self.validator is not None:
-            found = self.validator.problems(schema, arguments)
-            if found:
-                raise HandlerError(problems_text(ref, found), "rejected", problem_details(found))
-        return arguments
 
     async def _approve(self, call: Admitted, action: Action, run: RunContext) -> None:
         """Ask classifier and person.
@@ -424,30 +406,6 @@ _PLAIN_SCALARS: Final = frozenset({str, int, bool, type(None)})
 
 def _context(call: Admitted, run: RunContext) -> CallContext:
     return CallContext(run_id=run.run_id, call_id=call.id, ref=call.ref)
-
-
-_alias_cache: Final[dict[type[msgspec.Struct], Mapping[str, str]]] = {}
-
-
-def _aliases(parameters: type[msgspec.Struct]) -> Mapping[str, str]:
-    """snake_case spellings of a Struct's camelCase fields: programs may write either."""
-    found = _alias_cache.get(parameters)
-    if found is None:
-        found = _alias_cache[parameters] = {
-            f.name: f.encode_name for f in msgspec.structs.fields(parameters) if f.name != f.encode_name
-        }
-    return found
-
-
-def _renamed(ref: str, aliases: Mapping[str, str], arguments: dict[str, Any]) -> dict[str, Any]:
-    renamed: dict[str, Any] = {}
-    for name, value in arguments.items():
-        wire_name = aliases.get(name, name)
-        if wire_name in renamed:
-            problem = Problem(name, show(value), f"either {name} or {wire_name}, not both")
-            raise HandlerError(problems_text(ref, [problem]), "rejected", problem_details([problem]))
-        renamed[wire_name] = value
-    return renamed
 
 
 def settle_error(call: Admitted, error: Exception) -> None:

@@ -5,22 +5,21 @@ program that needs them. Services enclose guests: a guest is dead before what se
 """
 
 import os
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import Any, Final
 
 import trio
 
 from child_agents.supervisor import Watcher
 from guest_api.levels import LEVELS, Level, is_level
 from host_bridge.admission import Admission
-from host_bridge.approval_prompt import Answer, ApprovalRequest, Approver, Classifier
+from host_bridge.approval_prompt import Approver, Classifier
 from host_bridge.approval_rules import RuleStore
-from host_bridge.approvals import ApprovalPolicy, Rule
 from host_bridge.arguments import SchemaValidator
 from host_bridge.confinement_plan import ConfinementPlan
-from host_bridge.descriptor import RISKS, Action, Risk
+from host_bridge.descriptor import Action, Risk
 from host_bridge.limits import RunLimits
 from host_bridge.registry import Registry
 from host_bridge.zygote_client import GuestPool, open_guest_pool
@@ -32,6 +31,15 @@ from runtime.agent_service import AgentHost, AgentService, delivered_in, inherit
 from runtime.child_host import ChildHost, ParentObserver
 from runtime.config import Config, embedded_defaults, parse_config
 from runtime.extensions import ToolFunction
+from runtime.host_settings import (
+    ApproverFunction,
+    approval_policy,
+    as_approver,
+    checked_actions,
+    checked_risks,
+    run_limits,
+    seconds_of,
+)
 from runtime.hosts.local import LocalHost
 from runtime.models import Model
 from runtime.program_run import ProgramRun, RunContext, RunObserver, guest_limits
@@ -44,8 +52,6 @@ from runtime.transcript.store import TranscriptStore
 from runtime.trust import agent_dir
 
 EMBEDDER_SOURCE: Final = "embedder"
-
-ApproverFunction = Callable[[ApprovalRequest], Awaitable[Answer]]
 
 
 class Host:
@@ -200,8 +206,8 @@ async def open_host(
     settings = config if isinstance(config, Config) else parse_config(config) if config else embedded_defaults()
     folder = Path.cwd() if cwd is None else Path(cwd)
     as_child = child or ChildHost(None)
-    given = _checked_actions(actions)
-    allow, deny = _checked_risks("allow", allow), _checked_risks("deny", deny)
+    given = checked_actions(actions)
+    allow, deny = checked_risks("allow", allow), checked_risks("deny", deny)
     if level is not None and not is_level(level):
         raise ValueError(f"level: got {level!r}, wanted one of {', '.join(LEVELS)}")
     raised: BaseException | None = None
@@ -218,10 +224,10 @@ async def open_host(
                 registry.replace_source("thinking", thinking_actions(live.thinking))
             admission = Admission(
                 registry,
-                policy=inherited_policy(_policy(settings, allow, deny), as_child.inheritance),
+                policy=inherited_policy(approval_policy(settings, allow, deny), as_child.inheritance),
                 schema_mode=as_child.schema_mode(settings.schema.mode),
-                approver=as_child.approver() or _as_approver(approver),
-                prompt_timeout_seconds=_seconds(settings.approvals.prompt_timeout_ms),
+                approver=as_child.approver() or as_approver(approver),
+                prompt_timeout_seconds=seconds_of(settings.approvals.prompt_timeout_ms),
                 classifier=classifier,
                 rules=RuleStore(),
                 validator=SchemaValidator(),
@@ -300,41 +306,6 @@ async def open_host(
         raise
 
 
-def _checked_actions(actions: Iterable[Action | ToolFunction]) -> list[Action | ToolFunction]:
-    """The actions; a plain function is none, and dropping it in silence would look like an unknown action later."""
-    given: list[Any] = list(actions)
-    for one in given:
-        if not isinstance(one, Action | ToolFunction):
-            raise TypeError(f"actions: got {one!r}, wanted a function under @action(ref=…, risk=…) or @tool(risk=…)")
-    return given
-
-
-def _checked_risks(name: str, risks: Iterable[Risk]) -> tuple[Risk, ...]:
-    given = (risks,) if isinstance(risks, str) else tuple(risks)
-    for risk in given:
-        if risk not in RISKS:
-            raise ValueError(f"{name}: got {risk!r}, wanted some of {', '.join(RISKS)}")
-    return cast("tuple[Risk, ...]", given)
-
-
-def run_limits(config: Config) -> RunLimits:
-    """The section `executor` as limits of a run."""
-    executor = config.executor
-    return RunLimits(
-        source_bytes=executor.source_limit_bytes,
-        timeout_seconds=executor.timeout_ms / 1000,
-        calls=executor.max_calls,
-        calls_in_flight=executor.max_calls_in_flight,
-        timers_in_flight=executor.max_timers_in_flight,
-        output_bytes=executor.output_limit_bytes,
-        result_bytes=executor.result_limit_bytes,
-        frame_bytes=executor.frame_limit_bytes,
-        reply_buffer_bytes=executor.reply_buffer_bytes,
-        memory_bytes=executor.memory_limit_bytes,
-        cpu_seconds=executor.cpu_seconds,
-    )
-
-
 def _session(
     store: TranscriptStore,
     settings: Config,
@@ -353,26 +324,6 @@ def _session(
     thinking = ThinkingController(local, settings.bounds, inherited=settings.inherited)
     local.due = thinking
     return Session(local, thinking=thinking, advisor=AdvisorService(local, settings_from(settings.capture.advisory)))
-
-
-def _policy(settings: Config, allow: Iterable[Risk], deny: Iterable[Risk]) -> ApprovalPolicy:
-    section = settings.approvals
-    return ApprovalPolicy(
-        modes={
-            "read": section.read,
-            "write": section.write,
-            "execute": section.execute,
-            "network": section.network,
-            "agent": section.agent,
-        },
-        rules=tuple(Rule(rule.ref, rule.action) for rule in section.rules),
-        run_allow=frozenset(allow),
-        run_deny=frozenset(deny),
-    )
-
-
-def _seconds(milliseconds: int | None) -> float | None:
-    return None if milliseconds is None else milliseconds / 1000
 
 
 def _open_store(
@@ -408,20 +359,6 @@ def _spans(settings: Config, session: Session) -> Callable[[str], Any] | None:
     return lambda run_id: RunSpans(
         run_id, session=session.path, model=session.model.key if session.model is not None else None
     )
-
-
-class _FunctionApprover:
-    def __init__(self, function: ApproverFunction) -> None:
-        self._function = function
-
-    async def ask(self, request: ApprovalRequest) -> Answer:
-        return await self._function(request)
-
-
-def _as_approver(approver: Approver | ApproverFunction | None) -> Approver | None:
-    if approver is None or hasattr(approver, "ask"):
-        return approver
-    return _FunctionApprover(approver)
 
 
 def _only(group: BaseException) -> BaseException:

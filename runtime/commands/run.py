@@ -178,7 +178,8 @@ class _Run:
         import trio
 
         from host_bridge.guest_process import SilentObserver
-        from runtime.host import open_host, run_limits
+        from runtime.host import open_host
+        from runtime.host_settings import run_limits
         from runtime.run_options import limits_with
         from runtime.terminal_approver import terminal_approver
 

@@ -9,8 +9,8 @@ from typing import Final
 
 from runtime.thinking.entry import ENTRY_TYPE, MalformedEntryError, Override, decode
 from runtime.thinking.override import Active, State
+from runtime.transcript.branch import Branch
 from runtime.transcript.entries import Entry
-from runtime.transcript.store import Branch
 
 LEVEL_CHANGE: Final = "thinking_level_change"
 MODEL_CHANGE: Final = "model_change"

@@ -1,6 +1,6 @@
 """The branch transcript store: one append-only session file in Pi's format, shared by every service.
 
-- `entries` one entry, bytes kept; `header` line one
+- `entries` one entry, bytes kept; `branch` entries in an order; `header` line one
 - `tree` ids, leaf, branch, damage of the shape; `scan` bytes to tree in one pass; `damage` what was found
 - `sources` raw lines on demand; `line_file` the one write path; `writer_guard` one writer at a time
 - `store` all of it behind one object; `copies` fork and clone; `migrate` v1 and v2; `folder` where sessions live
