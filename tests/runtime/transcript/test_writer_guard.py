@@ -180,12 +180,17 @@ def test_a_fork_in_another_thread_never_inherits_a_lock_that_is_just_being_taken
     opening = threading.Thread(target=lambda: TranscriptStore.open(path).close())
     opening.start()
     taken.wait()
+    running, runs = os.pipe()
     child = os.fork()
     if child == 0:
+        os.write(runs, b"r")
         signal.pause()
         os._exit(0)
     forked.set()
     opening.join()
+    os.read(running, 1)  # what a fork does first in the child is done by then
+    os.close(running)
+    os.close(runs)
     monkeypatch.setattr(fcntl, "flock", real)
     with TranscriptStore.open(path) as store:
         names = [os.readlink(entry) for entry in Path(f"/proc/{child}/fd").iterdir()]
