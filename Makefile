@@ -38,7 +38,7 @@ bench: $(VENV)/.bench  ## side-by-side ratios into benchmarks/results
 	$(BIN)/python -m benchmarks
 
 soak: $(VENV)/.dev  ## long fault loops and fuzzing, in full
-	$(BIN)/python -m pytest -m soak
+	HYPOTHESIS_PROFILE=soak $(BIN)/python -m pytest -m soak
 
 seed-map: $(VENV)/.dev  ## docs/seed-map.md from tests/seeds
 	$(BIN)/python -m tests.seeds
