@@ -1,5 +1,6 @@
 """Properties try the same examples in every `make test`, so that a failure is a change's and not the day's; `make soak`
-draws new ones and keeps what it found. No example has a deadline: a busy machine is no defect."""
+draws new ones and keeps what it found. No example has a deadline: a busy machine is no defect.
+"""
 
 import os
 
