@@ -23,6 +23,9 @@ class DueEntries(Protocol):
     def take_due(self) -> tuple[str, Any] | None:
         """The custom entry that is due; taken means written."""
 
+    def due_may_follow_a_level(self) -> bool:
+        """Whether a kill behind a level change written before the due entry would do no harm."""
+
     def give_back(self) -> None:
         """It could not be written."""
 
@@ -168,15 +171,21 @@ class LocalHost:
         """Write the effective level where the branch would give another one.
 
         It stands before a model change that is due: right behind one it would read as that model's doing.
+        A due entry stands before it, except where the branch says the same without that entry: then a kill between the
+        two must not move the leaf to this branch without the level that is in force.
         """
         if self._level_on_branch() == self.level and not chosen and not unset_again:
             return
         fields: dict[str, Any] = {"thinkingLevel": self.level}
         if not self.level_is_set:
             fields[UNSET_FIELD] = True
-        self._write_due()
+        level_first = self.due is not None and self.due.due_may_follow_a_level() and not self._leaf_is_model_change()
+        if not level_first:
+            self._write_due()
         self.store.append(LEVEL_CHANGE, fields)
         self._write_model(self._model)
+        if level_first:
+            self._write_due()
 
     def _before_append(self) -> None:
         """Bring the branch up to what is in force: model, what the controller has due, level."""
@@ -184,6 +193,10 @@ class LocalHost:
             self._record()
         self._write_model(self._model)
         self._write_due()
+
+    def _leaf_is_model_change(self) -> bool:
+        leaf = self.store.leaf_id
+        return leaf is not None and self.store.entry(leaf).type == MODEL_CHANGE
 
     def _write_model(self, model: Model | None) -> None:
         if model is not None and model.key != self._recorded_model:

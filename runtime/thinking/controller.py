@@ -215,6 +215,15 @@ class ThinkingController:
         self._unwritten = False
         return ENTRY_TYPE, encode(self.override)
 
+    def due_may_follow_a_level(self) -> bool:
+        """For that host: whether a level change may stand before the entry of `take_due`.
+
+        It may where the branch shows already that somebody ended the override: no later level takes that back.
+        An end that only memory knows (a person chose the override's own level) must be written first: a kill behind
+        the level would revive the override. So must an override that was clamped anew: it would read as ended.
+        """
+        return self._unwritten and self._state is None and replay(self._host.branch()).foreign
+
     def give_back(self) -> None:
         """The entry of `take_due` could not be written: it is still due."""
         self._unwritten = True
