@@ -13,7 +13,7 @@ from guest_api.levels import DEFAULT_LEVEL, Level, is_level
 from runtime.events import LevelChanged
 from runtime.models import Model, ModelCatalog, clamp_to_model
 from runtime.thinking.replay import LEVEL_CHANGE, MODEL_CHANGE, UNSET_FIELD, positions
-from runtime.transcript.entries import Entry
+from runtime.transcript.entries import THINKING_ENTRY, Entry
 from runtime.transcript.store import TranscriptStore
 
 
@@ -133,6 +133,12 @@ class LocalHost:
 
     async def append_custom(self, custom_type: str, data: Any) -> Entry:
         """Append a custom entry; nothing is awaited, so it is never half done."""
+        if self._is_override_in_force(custom_type, data):
+            # Clamped anew, its level is in force and not on the branch: behind that level's line, a kill between the
+            # two would leave a level that looks like somebody else's, and no revert.
+            entry = self.store.append_custom(custom_type, data)
+            self._before_append()
+            return entry
         self._before_append()
         return self.store.append_custom(custom_type, data)
 
@@ -193,6 +199,10 @@ class LocalHost:
             self._record()
         self._write_model(self._model)
         self._write_due()
+
+    def _is_override_in_force(self, custom_type: str, data: Any) -> bool:
+        override = data.get("override") if custom_type == THINKING_ENTRY and isinstance(data, dict) else None
+        return isinstance(override, dict) and override.get("level") == self.level != self._level_on_branch()
 
     def _leaf_is_model_change(self) -> bool:
         leaf = self.store.leaf_id

@@ -118,3 +118,27 @@ async def test_an_end_that_only_memory_knows_is_written_before_a_level(tmp_path)
     assert session.kinds() == ["override", "high", "null"]
     assert (session.level, session.thinking.override) == ("high", None)
     session.store.close()
+
+
+async def test_an_override_that_narrower_bounds_clamped_anew_stands_before_its_level(tmp_path):
+    path = tmp_path / "s.jsonl"
+    session = await opened(path)
+    await session.set("xhigh", scope="turns", turns=3)
+    session.store.close()
+    for number in (0, 1, 2):
+        copy = tmp_path / f"{number}.jsonl"
+        copy.write_bytes(path.read_bytes())
+        session = await Session(reopened(copy), model=FULL, bounds=Bounds(max="high")).start()
+        assert session.level == "high"
+        killed_before_append(session, number)
+        with pytest.raises(Killed):
+            await session.end_run()
+        session.store.close()
+        session = await Session(reopened(copy), model=FULL, bounds=Bounds(max="high")).start()
+        override = session.thinking.override
+        assert override is not None
+        assert (session.level, override.level, override.baseline) == ("high", "high", "medium")
+        for _ in range(3):
+            await session.end_run()
+        assert (session.level, session.thinking.override) == ("medium", None)
+        session.store.close()
