@@ -25,6 +25,8 @@ from host_bridge.run_outcome import GuestExit, RunError, RunOutcome, death_error
 from host_bridge.trace import CallError, CallRecord, preview_of
 
 READ_BYTES: Final = 64 * 1024
+REPLIES_AT_ONCE: Final = 32
+"""So many replies of one batch are written together: the guest goes on with them while the next are made."""
 AWAKE_SECONDS: Final = 40e-6
 PREEMPTED_SECONDS: Final = 200e-6
 """One look takes a microsecond; a gap this long means that another process ran here."""
@@ -440,6 +442,8 @@ class _Run:
 
     def _send(self, data: bytes) -> None:
         self._out.append(data)
+        if len(self._out) >= REPLIES_AT_ONCE:
+            self._flush()
 
     def _flush(self) -> None:
         """Write what is queued as far as the socket takes it; a task writes the rest."""
