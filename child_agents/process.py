@@ -16,7 +16,6 @@ import threading
 import traceback
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Final, NoReturn
 
 from child_agents import kernel
@@ -197,8 +196,3 @@ def _finish() -> None:
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(Exception):
             stream.flush()
-
-
-def package_root() -> Path:
-    """The folder that holds our four packages."""
-    return Path(__file__).resolve().parent.parent

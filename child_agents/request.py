@@ -7,7 +7,7 @@ import msgspec
 
 from child_agents.errors import RequestError
 from guest_api.bounds import Bounds, BoundsError, parse_bounds, shown
-from guest_api.levels import LEVELS, Level, closest_name, is_level
+from guest_api.levels import LEVELS, Level, closest_name
 from host_bridge.descriptor import RISKS
 
 Status: TypeAlias = Literal["queued", "running", "completed", "failed", "stopped", "timed_out", "indeterminate"]
@@ -254,13 +254,3 @@ def status_word(value: str) -> str:
     Raises: RequestError: it is none.
     """
     return _choice("status", value, get_args(Status))
-
-
-def requested_level(value: str | None) -> Level | None:
-    """A level name from a file or a peer.
-
-    Raises: RequestError: it is none of the seven.
-    """
-    if value is None or is_level(value):
-        return value
-    raise RequestError(f"thinking: got {shown(value)}, wanted one of {', '.join(LEVELS)}")

@@ -37,7 +37,7 @@ async def main() -> None:
         result = await host.run_program(PROGRAM, input={"cities": ["Lisbon", "Oslo", "Atlantis"]})
         print(*(result.value or [result.error]), sep="\n")
         for call in result.calls:
-            print(f"{call.ref} {'ok' if call.ok else call.error} after {call.ms:.0f} ms")
+            print(f"{call.ref} {'ok' if call.error is None else call.error.kind} after {call.ms:.0f} ms")
         print(f"all three in {time.perf_counter() - started:.1f} s")
 
 

@@ -35,7 +35,7 @@ from host_bridge.argument_errors import (
 )
 from host_bridge.decoding import decoded
 from host_bridge.descriptor import Action, CallContext, Risk
-from host_bridge.errors import HandlerError, RuleFileError
+from host_bridge.errors import HandlerError, RuleFileError, lone
 from host_bridge.positional import is_text_first, with_text_first
 from host_bridge.registry import CALL_BY_REF, REF_LIMIT_CHARACTERS, Registry
 from host_bridge.schema_gate import SchemaMode, blocked_message, gate
@@ -410,15 +410,14 @@ def _context(call: Admitted, run: RunContext) -> CallContext:
 
 def settle_error(call: Admitted, error: Exception) -> None:
     """The one place where an exception becomes a refusal. A lone exception in a group is that exception."""
-    while isinstance(error, ExceptionGroup) and len(error.exceptions) == 1:
-        error = error.exceptions[0]
+    cause = lone(error)
     call.settled, call.ok, call.value = True, False, None
-    if isinstance(error, HandlerError | ActionError):
-        call.kind, call.details = error.kind, _safe_details(error.details)
-        text = error.message
+    if isinstance(cause, HandlerError | ActionError):
+        call.kind, call.details = cause.kind, _safe_details(cause.details)
+        text = cause.message
     else:
         call.kind, call.details = "host", None
-        text = f"{call.ref} failed: {type(error).__name__}: {error}"
+        text = f"{call.ref} failed: {type(cause).__name__}: {cause}"
     # A lone surrogate cannot be encoded, and a text without end helps nobody.
     call.message = text[:MESSAGE_LIMIT_CHARACTERS].encode("utf-8", "replace").decode()
 

@@ -61,3 +61,10 @@ class HandlerError(BridgeError):
         self.message = message
         self.kind: RefusalKind = kind
         self.details = details
+
+
+def lone(error: BaseException) -> BaseException:
+    """The one exception in groups of one, however deep; the error itself where it is no group, or holds several."""
+    while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
+        error = error.exceptions[0]
+    return error

@@ -167,15 +167,6 @@ def shown(value: Any, folder: ResultFolder | None, *, stem: str = "result", limi
     return Shown(cut(encoded, limit_bytes, path, note), len(encoded) - limit_bytes, path)
 
 
-def check_arrival(count_bytes: int, source: str, setting: str, limit_bytes: int = ARRIVAL_BYTES) -> None:
-    """Refuse a result that is larger than may arrive.
-
-    Raises: ResultTooLargeError: names the source, the size and the setting that changes it.
-    """
-    if count_bytes > limit_bytes:
-        raise ResultTooLargeError(f"{source} sent more than {limit_bytes} bytes; ask it for less, or raise {setting}")
-
-
 def sweep(root: Path, *, kept_seconds: float = KEPT_SECONDS, now: float | None = None) -> list[Path]:
     """Remove the folders of runs older than `kept_seconds`; what was removed. Foreign entries are left alone."""
     limit = (time.time() if now is None else now) - kept_seconds

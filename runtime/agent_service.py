@@ -21,7 +21,6 @@ from child_agents.caller import CallerContext
 from child_agents.conclusion import Ending
 from child_agents.errors import AgentError, UnknownRunError
 from child_agents.inheritance import ControlClient, Inheritance
-from child_agents.ledger import Ledger
 from child_agents.records import RunRecord, RunRecords, indeterminate
 from child_agents.request import FINAL_STATUSES, AgentResult, Mode
 from child_agents.residency.client import ResidentClient
@@ -550,8 +549,3 @@ def inherited_policy(policy: ApprovalPolicy, inheritance: Inheritance | None) ->
     modes = inheritance.modes(own)
     rules = inheritance.rules([{"ref": rule.ref, "action": rule.action} for rule in policy.rules])
     return ApprovalPolicy(modes=modes, rules=tuple(Rule(rule["ref"], rule["action"]) for rule in rules))
-
-
-def ledger_of(folders: AgentFolders, root_id: str) -> Ledger:
-    """The ledger of a root, for reading."""
-    return Ledger(folders.ledgers, root_id)

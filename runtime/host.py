@@ -20,6 +20,8 @@ from host_bridge.approval_rules import RuleStore
 from host_bridge.arguments import SchemaValidator
 from host_bridge.confinement_plan import ConfinementPlan
 from host_bridge.descriptor import Action, Risk
+from host_bridge.errors import lone
+from host_bridge.guest_process import Observer
 from host_bridge.limits import RunLimits
 from host_bridge.registry import Registry
 from host_bridge.zygote_client import GuestPool, open_guest_pool
@@ -42,7 +44,7 @@ from runtime.host_settings import (
 )
 from runtime.hosts.local import LocalHost
 from runtime.models import Model
-from runtime.program_run import ProgramRun, RunContext, RunObserver, guest_limits
+from runtime.program_run import ProgramRun, RunContext, guest_limits
 from runtime.run_result import RunResult
 from runtime.session import Session
 from runtime.thinking.actions import actions as thinking_actions
@@ -100,7 +102,7 @@ class Host:
         input: Any = None,  # noqa: A002  the name that programs know it by
         *,
         limits: RunLimits | None = None,
-        observer: RunObserver | None = None,
+        observer: Observer | None = None,
         prompt: str | None = None,
     ) -> RunResult:
         """Run a program (an async function body) as one agent run; never raises for anything it does.
@@ -206,6 +208,7 @@ async def open_host(
     settings = config if isinstance(config, Config) else parse_config(config) if config else embedded_defaults()
     folder = Path.cwd() if cwd is None else Path(cwd)
     as_child = child or ChildHost(None)
+    schema_mode = as_child.schema_mode(settings.schema.mode)
     given = checked_actions(actions)
     allow, deny = checked_risks("allow", allow), checked_risks("deny", deny)
     if level is not None and not is_level(level):
@@ -225,7 +228,7 @@ async def open_host(
             admission = Admission(
                 registry,
                 policy=inherited_policy(approval_policy(settings, allow, deny), as_child.inheritance),
-                schema_mode=as_child.schema_mode(settings.schema.mode),
+                schema_mode=schema_mode,
                 approver=as_child.approver() or as_approver(approver),
                 prompt_timeout_seconds=seconds_of(settings.approvals.prompt_timeout_ms),
                 classifier=classifier,
@@ -301,7 +304,7 @@ async def open_host(
             finally:
                 services.cancel_scope.cancel()
     except BaseExceptionGroup as group:
-        if raised is not None and _only(group) is raised:
+        if raised is not None and lone(group) is raised:
             raise raised from raised.__cause__
         raise
 
@@ -359,13 +362,6 @@ def _spans(settings: Config, session: Session) -> Callable[[str], Any] | None:
     return lambda run_id: RunSpans(
         run_id, session=session.path, model=session.model.key if session.model is not None else None
     )
-
-
-def _only(group: BaseException) -> BaseException:
-    """The one exception in nested groups of one; the group itself where there are several."""
-    while isinstance(group, BaseExceptionGroup) and len(group.exceptions) == 1:
-        group = group.exceptions[0]
-    return group
 
 
 __all__: Sequence[str] = ["Host", "open_host"]

@@ -14,14 +14,14 @@ from host_bridge.admission import Admission
 from host_bridge.approval_prompt import ApprovalRequest
 from host_bridge.confinement_plan import GuestLimits
 from host_bridge.conversation import result_from_text
-from host_bridge.guest_process import SilentObserver, run_program
+from host_bridge.guest_process import Observer, SilentObserver, run_program
 from host_bridge.limits import RunLimits
 from host_bridge.results import ResultFolders, shown
 from host_bridge.run_outcome import RunError, RunOutcome
 from host_bridge.trace import CallRecord, run_entry
 from host_bridge.zygote_client import GuestPool
 from runtime.events import LevelChanged, ToolCalled
-from runtime.run_result import LevelSpan, RunFailure, RunResult, summarise
+from runtime.run_result import LevelSpan, RunFailure, RunResult
 from runtime.session import Session
 from runtime.transcript.entries import RUN_ENTRY
 from runtime.transcript.errors import TranscriptError
@@ -32,23 +32,7 @@ STANDARD_ROOTS: Final = ("agents", "extensions", "mcp", "pi", "thinking", "tools
 """Names that programs know in every host; what is not there (managed, not configured) is an unknown action by name."""
 
 
-class RunObserver(Protocol):
-    """Who watches a run for people; every method is called synchronously and must return at once."""
-
-    def call_started(self, call_id: int, ref: str) -> None:
-        """A host call arrived."""
-
-    def call_finished(self, record: CallRecord) -> None:
-        """It is over, however."""
-
-    def log_printed(self, text: str) -> None:
-        """The program printed."""
-
-    def approval_waiting(self, request: ApprovalRequest) -> None:
-        """A person is about to be asked."""
-
-
-class FinishingObserver(RunObserver, Protocol):
+class FinishingObserver(Observer, Protocol):
     """An observer that wants to know the end as well: spans."""
 
     def finish(self, kind: str) -> None:
@@ -71,11 +55,11 @@ class RunContext:
 class ProgramRun(SilentObserver):
     """One program on its way: watches its calls, and writes what it came to."""
 
-    def __init__(self, context: RunContext, *watchers: RunObserver | None) -> None:
+    def __init__(self, context: RunContext, *watchers: Observer | None) -> None:
         self.id: Final = uuid.uuid4().hex
         self._context = context
         self._spans = context.spans(self.id) if context.spans is not None else None
-        self._watchers: list[RunObserver] = [one for one in (*watchers, self._spans) if one is not None]
+        self._watchers: list[Observer] = [one for one in (*watchers, self._spans) if one is not None]
         self._records: list[CallRecord] = []
         self._logs: list[str] = []
 
@@ -166,7 +150,7 @@ class ProgramRun(SilentObserver):
             ok=outcome.ok,
             value=outcome.value,
             error=_failure(outcome.error),
-            calls=summarise(outcome.calls),
+            calls=tuple(outcome.calls),
             logs=tuple(outcome.logs),
             session=session.path,
             level=LevelSpan(before, session.level, changes),

@@ -16,7 +16,7 @@ from host_bridge.neutral_text import neutralise
 from host_bridge.trace import CallRecord
 from runtime.agent_display import AgentProgress, UndisturbedApprover
 from runtime.events import Event, HintGiven, LevelChanged
-from runtime.run_result import CallSummary, RunResult
+from runtime.run_result import RunResult
 
 ARGUMENTS_SHOWN: Final = 72
 CAUSES: Final = {"fabric": "thinking", "model": "the model", "foreign": "you"}
@@ -157,7 +157,7 @@ def _safe(text: str) -> str:
     return escape(neutralise(text.expandtabs(), keep_newlines=True))
 
 
-def _call_line(call: CallSummary) -> str:
+def _call_line(call: CallRecord) -> str:
     if call.ok:
         return f"✓ {call.ref} ({call.ms:.1f} ms)"
     return f"✗ {call.ref}: {call.error.kind if call.error else 'host'}"

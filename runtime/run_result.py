@@ -1,10 +1,10 @@
 """What a run came to, for embedders and for `--json`: one shape for every way a run can end."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, Literal, TypeAlias
 
 from guest_api.levels import Level
+from host_bridge.trace import CallRecord
 from runtime.events import LevelChanged
 
 ErrorKind: TypeAlias = Literal[
@@ -29,25 +29,6 @@ class RunFailure:
 
 
 @dataclass(frozen=True, slots=True)
-class CallFailure:
-    """Why a call did not succeed."""
-
-    kind: str
-    message: str
-
-
-@dataclass(frozen=True, slots=True)
-class CallSummary:
-    """One host call as `--json` lists it."""
-
-    ref: str
-    ok: bool
-    ms: float
-    """Milliseconds from admission to reply, waiting for a person included."""
-    error: CallFailure | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class LevelSpan:
     """The session's level around one run."""
 
@@ -65,7 +46,7 @@ class RunResult:
     ok: bool
     value: Any = None
     error: RunFailure | None = None
-    calls: tuple[CallSummary, ...] = ()
+    calls: tuple[CallRecord, ...] = ()
     logs: tuple[str, ...] = ()
     """One string per `print`."""
     session: str | None = None
@@ -92,7 +73,7 @@ class RunResult:
                 "line": error.line,
                 "source_line": error.source_line,
             },
-            "calls": [_call(call) for call in self.calls],
+            "calls": [call.brief() for call in self.calls],
             "logs": list(self.logs),
             "session": self.session,
             "level": {
@@ -114,23 +95,3 @@ def failed_before_start(kind: ErrorKind, message: str, *, session: str | None = 
 def failed_with(result: RunResult, error: RunFailure) -> RunResult:
     """The same run, which failed after all; its calls and prints stay."""
     return replace(result, ok=False, value=None, error=error)
-
-
-def _call(call: CallSummary) -> dict[str, Any]:
-    listed: dict[str, Any] = {"ref": call.ref, "ok": call.ok, "ms": round(call.ms, 3)}
-    if call.error is not None:
-        listed["error"] = {"kind": call.error.kind, "message": call.error.message}
-    return listed
-
-
-def summarise(calls: Sequence[Any]) -> tuple[CallSummary, ...]:
-    """The trace's records in the short form."""
-    return tuple(
-        CallSummary(
-            record.ref,
-            record.ok,
-            record.ms,
-            None if record.error is None else CallFailure(record.error.kind, record.error.message),
-        )
-        for record in calls
-    )

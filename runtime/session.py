@@ -95,7 +95,7 @@ class Session:
     async def navigate(self, entry_id: str | None) -> None:
         """Move the leaf, in memory as Pi does, and replay the branch that it ends.
 
-        Raises: KeyError: no such entry.
+        Raises: UnknownEntryError: no such entry.
         """
         self.host.store.navigate(entry_id)
         event = TreeNavigated(self.branch())

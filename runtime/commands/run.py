@@ -281,12 +281,11 @@ def _launched_zygote() -> Any:
 
 def _alone(call: Callable[..., RunResult], *args: Any) -> RunResult:
     """The call's result; an exception that comes alone in a group comes as itself, and an interrupt always does."""
+    from host_bridge.errors import lone
+
     try:
         return call(*args)
     except BaseExceptionGroup as group:
         if group.subgroup(KeyboardInterrupt) is not None:
             raise KeyboardInterrupt from None
-        error: BaseException = group
-        while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
-            error = error.exceptions[0]
-        raise error from None
+        raise lone(group) from None
