@@ -244,7 +244,7 @@ async def open_host(
                     extensions=[one for one in given if isinstance(one, ToolFunction)],
                     outside_project=settings.tools.outside_project,
                     load_plugins=plugins,
-                    may_learn=settings.schema.mode != "enforce",
+                    may_learn=schema_mode != "enforce",
                     warn=live.host.warn,
                     verdict=lambda ref, risk: admission.verdict(ref, risk).mode,
                 )

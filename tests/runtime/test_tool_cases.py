@@ -8,6 +8,7 @@ import pytest
 
 from host_bridge.results import SHOWN_BYTES
 from runtime import open_host
+from runtime.child_host import ChildHost
 from tests.host_bridge.mcp.calling import OWN, raw
 from tests.journeys.command import Desk
 
@@ -143,7 +144,20 @@ def test_an_invalid_schema_mode_is_a_configuration_error(desk: Desk, mode: Any) 
     assert "schema.mode" in ended.err
 
 
-async def test_under_enforce_nothing_starts_a_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+class ChildUnderEnforce(ChildHost):
+    """A child of a host in enforce mode, whose own configuration says nothing."""
+
+    def schema_mode(self, own):
+        assert own == "off"
+        return "enforce"
+
+
+@pytest.mark.parametrize(
+    ("schema", "child"), [({"mode": "enforce"}, None), ({}, ChildUnderEnforce(None))], ids=["own", "inherited"]
+)
+async def test_under_enforce_nothing_starts_a_server(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, schema: dict[str, str], child: ChildHost | None
+) -> None:
     monkeypatch.setenv("PI_CODING_AGENT_DIR", str(tmp_path / "agent"))
     program = """
 kinds = []
@@ -156,8 +170,8 @@ listed = [row.ref for row in await tools.list() if row.ref.startswith("mcp.one")
 states = [row.state for row in await tools.providers() if row.name == "mcp.one"]
 return [kinds, listed, states]
 """
-    config = {"mcpServers": {"one": raw("normal")}, "schema": {"mode": "enforce"}}
-    async with open_host(config, allow=["network"], cwd=tmp_path) as host:
+    config = {"mcpServers": {"one": raw("normal")}, "schema": schema}
+    async with open_host(config, allow=["network"], cwd=tmp_path, child=child) as host:
         result = await host.run_program(program)
     assert result.value == [["denied", "rejected", "denied"], [], ["idle"]], result.error
 
