@@ -90,10 +90,10 @@ GuestFrame: TypeAlias = Ready | Call | Timer | Cancel | Log | Part | Done | Fail
 
 
 class Warm(msgspec.Struct, frozen=True, array_like=True, tag="warm"):
-    """Touch what a program will touch; a program follows soon. No answer."""
+    """Touch what a program will touch; a program follows soon. No answer. Who waits awake already only goes on."""
 
     awake_ms: int = 0
-    """Afterwards do not sleep for this long: a program that comes meanwhile meets a running processor and caches."""
+    """From now on do not sleep for this long: a program that comes meanwhile meets a running processor and caches."""
 
 
 class Start(msgspec.Struct, frozen=True, array_like=True, tag="start"):

@@ -28,6 +28,8 @@ READ_BYTES: Final = 64 * 1024
 REPLIES_AT_ONCE: Final = 32
 """So many replies of one batch are written together: the guest goes on with them while the next are made."""
 AWAKE_SECONDS: Final = 40e-6
+FIRST_AWAKE_SECONDS: Final = 250e-6
+"""A guest that waits awake answers a small program within this; waking this process would take as long."""
 PREEMPTED_SECONDS: Final = 200e-6
 """One look takes a microsecond; a gap this long means that another process ran here."""
 _CORES: Final = len(os.sched_getaffinity(0))
@@ -51,6 +53,13 @@ class Guest(Protocol):
     @property
     def socket(self) -> trio.socket.SocketType:
         """The host's end; Ready was consumed."""
+
+    @property
+    def waits_apart(self) -> bool:
+        """Whether it waits awake on another processor than ours: its answer is worth looking for."""
+
+    def let_move(self) -> None:
+        """Its program takes longer than a moment: let it use every processor."""
 
     def kill(self) -> None:
         """SIGKILL; at once, any number of times."""
@@ -198,6 +207,7 @@ class _Run:
         try:
             first = await self._first_events()
             if self._last is None and not self._lost:
+                self._guest.let_move()
                 async with trio.open_nursery() as self._nursery:
                     with self._deadline:
                         self._flush()
@@ -230,11 +240,12 @@ class _Run:
         """
         if self._out:
             return []
-        data = None
-        with trio.CancelScope(deadline=self._deadline.deadline):
-            while data is None:
-                data = self._watch()
-                if data is None:
+        # A guest on our own processor answers only while we sleep.
+        data = self._watch(FIRST_AWAKE_SECONDS if self._guest.waits_apart else 0)
+        if data is None:
+            self._guest.let_move()
+            with trio.CancelScope(deadline=self._deadline.deadline):
+                while data is None:
                     await trio.lowlevel.wait_readable(self._fd)
                     self._watched_since = time.perf_counter()
                     data = self._read()
@@ -289,7 +300,7 @@ class _Run:
         except ConnectionError:
             return b""
 
-    def _watch(self) -> bytes | None:
+    def _watch(self, awake_seconds: float = AWAKE_SECONDS) -> bytes | None:
         """Look for the next frame for microseconds, then wait for it in the kernel, before a turn of the event loop.
 
         A program that calls in a loop answers within 30 microseconds; a turn of the loop costs as much again, and so
@@ -304,9 +315,9 @@ class _Run:
         ):
             self._watch_credit += _REGAINED_CREDIT
             return None
-        if _CORES > 1 and self._awake_credit > 0:
+        if _CORES > 1 and awake_seconds > 0 and self._awake_credit > 0:
             now = time.perf_counter()
-            until = now + AWAKE_SECONDS
+            until = now + awake_seconds
             while now < until:
                 data = self._read()
                 if data is not None:

@@ -5,7 +5,7 @@ Pure: it knows no socket, no process and no call. What a guest says here is host
 
 import signal
 from dataclasses import dataclass, field
-from typing import Any, Final, Literal, Protocol, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 from guest_api import wire
 from host_bridge.conversation import FRAMES_LIMIT
@@ -18,16 +18,12 @@ LINES_LIMIT: Final = 1_000_000
 RunErrorKind: TypeAlias = Literal["rejected", "program", "denied", "limit", "crashed", "protocol", "host", "cancelled"]
 
 
-class GuestExit(Protocol):
-    """How a guest ended."""
+@dataclass(frozen=True, slots=True)
+class GuestExit:
+    """How a guest ended: `status` after an exit, `signal` after a signal, neither when its zygote was lost too."""
 
-    @property
-    def status(self) -> int | None:
-        """Exit status, after an exit."""
-
-    @property
-    def signal(self) -> int | None:
-        """Signal number, after a signal."""
+    status: int | None = None
+    signal: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

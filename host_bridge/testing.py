@@ -5,22 +5,14 @@ import signal
 import socket as stdlib_socket
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
 import trio
 
 from guest_api import wire
+from host_bridge.run_outcome import GuestExit
 
 _RECEIVE_BYTES: Final = 64 * 1024
-
-
-@dataclass(frozen=True, slots=True)
-class ScriptedExit:
-    """How a scripted guest ended."""
-
-    status: int | None = None
-    signal: int | None = None
 
 
 class Peer:
@@ -85,18 +77,22 @@ class ScriptedGuest:
         self.socket = sock
         self.skipped_layers: tuple[str, ...] = ()
         self.host_pid: int | None = None
+        self.waits_apart = False
         self.killed = False
         self._peer = peer
-        self._exit: ScriptedExit | None = None
+        self._exit: GuestExit | None = None
         self._ended = trio.Event()
         self._scope = trio.CancelScope()
+
+    def let_move(self) -> None:
+        """It has no processor."""
 
     def kill(self) -> None:
         """End the script as SIGKILL ends a process; a script that has ended stays ended its own way."""
         self.killed = True
-        self.end(ScriptedExit(signal=signal.SIGKILL))
+        self.end(GuestExit(signal=signal.SIGKILL))
 
-    def end(self, how: ScriptedExit) -> None:
+    def end(self, how: GuestExit) -> None:
         """End as a process that died: descriptors closed, exit known."""
         if self._exit is None:
             self._exit = how
@@ -104,10 +100,10 @@ class ScriptedGuest:
             self._scope.cancel()
             self._ended.set()
 
-    async def wait(self) -> ScriptedExit:
+    async def wait(self) -> GuestExit:
         """How it ended, once it has."""
         await self._ended.wait()
-        return self._exit or ScriptedExit()
+        return self._exit or GuestExit()
 
     async def aclose(self) -> None:
         """Kill and close."""
@@ -120,7 +116,7 @@ class ScriptedGuest:
         hung_up = (trio.EndOfChannel, BrokenPipeError, ConnectionResetError, trio.ClosedResourceError)
         with self._scope, suppress(*hung_up):
             await script(self._peer)
-        self.end(ScriptedExit(status=0))
+        self.end(GuestExit(status=0))
 
 
 @asynccontextmanager

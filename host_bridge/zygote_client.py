@@ -4,19 +4,21 @@ It starts no process itself (`zygote_process.py`) and speaks no program's bridge
 A checkout takes an idle guest without waiting; beyond the pool, or for other limits, a guest is forked on demand.
 """
 
-import os
+import math
 from collections import deque
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from pathlib import Path
 from typing import Final
 
 import trio
 
 from host_bridge.confinement_plan import ConfinementPlan, GuestLimits
 from host_bridge.errors import IsolationUnavailableError
+from host_bridge.processors import a_processor_is_free
+from host_bridge.rehearsal import Rehearsal
+from host_bridge.run_outcome import GuestExit
 from host_bridge.zygote_launch import LaunchedZygote
-from host_bridge.zygote_process import Guest, GuestExit, ZygoteProcess
+from host_bridge.zygote_process import Guest, ZygoteProcess
 from host_bridge.zygote_template import ZygoteTemplate
 
 __all__ = ["Guest", "GuestExit", "GuestPool", "open_guest_pool"]
@@ -25,27 +27,19 @@ FORKS_PER_ZYGOTE: Final = 1000
 """Guests of one zygote share a hash secret; a new one costs 0.2 s of one core, 0.2 ms a guest."""
 WARM_INTERVAL_MS: Final = 20
 """How often the head guest is re-warmed: caches cool within tens of milliseconds."""
-AWAKE_MS: Final = 4
-"""How long a guest that expects its program keeps a processor awake: waking one costs more than a small program."""
-BURST_SECONDS: Final = 0.06
-"""After a program, the next guest waits awake this long, since programs come in bursts: 60 ms of one idle processor for
-each program. Where others want the processors it sleeps: a process that waited awake has lost its turn."""
+EXPECTED_SECONDS: Final = 0.02
+"""How long the head guest waits awake for a program that was announced."""
+BURST_SECONDS: Final = 0.12
+"""After a program, the next guest waits awake this long, since programs come in bursts: 120 ms of an idle processor
+for each program. Where others want the processors it sleeps: a process that waited awake has lost its turn."""
+SETTLE_SECONDS: Final = 0.002
+"""After a program its guest still dies and others look runnable; the question who is free is asked this much later."""
 HOT_SECONDS: Final = 2.0
 """After the last program or `expect_program`, the head guest stays hot this long; an idle host costs nothing."""
 REFILL_DELAY_SECONDS: Final = 0.01
 """While an idle guest is left, a refill waits for the running programs, this long at most."""
 START_ATTEMPTS: Final = 3
 """How many zygotes in a row may die before a checkout gives up."""
-
-
-def a_processor_is_free() -> bool:
-    """Whether no more runs right now than there are processors, counting this process and a guest that waits awake."""
-    try:
-        runnable = int(Path("/proc/loadavg").read_text().split()[3].partition("/")[0])
-        processors = len(os.sched_getaffinity(0))
-    except (OSError, AttributeError, ValueError, IndexError):
-        return False
-    return processors > 1 and runnable <= processors
 
 
 class GuestPool:
@@ -68,7 +62,9 @@ class GuestPool:
         self._refill_wanted = trio.Event()
         self._activity = trio.Event()
         self._hot_until = 0.0
-        self._burst_until = 0.0
+        self._awake_until = 0.0
+        self._settled_at = 0.0
+        self._rehearsal = Rehearsal()
         self._closing = False
 
     def use_template(self, template: ZygoteTemplate | None) -> None:
@@ -119,21 +115,31 @@ class GuestPool:
 
     def expect_program(self) -> None:
         """A program follows within milliseconds: the head guest warms, waits awake, and stays hot for HOT_SECONDS."""
-        if self._idle:
-            self._idle[0].warm(AWAKE_MS if a_processor_is_free() else 0)
-        self._keep_hot()
+        self._expect(EXPECTED_SECONDS, settle_seconds=0)
 
     def _took(self, guest: Guest) -> None:
-        guest.on_close = self._running.discard
+        guest.on_close = self._gave_back
         self._running.add(guest)
         self._refill_wanted.set()
-        self._keep_hot()
+        self._hot_until = trio.current_time() + HOT_SECONDS
 
-    def _keep_hot(self) -> None:
+    def _gave_back(self, guest: Guest) -> None:
+        self._running.discard(guest)
+        self._expect(BURST_SECONDS, settle_seconds=SETTLE_SECONDS)
+
+    def _expect(self, awake_seconds: float, *, settle_seconds: float) -> None:
         now = trio.current_time()
         self._hot_until = now + HOT_SECONDS
-        self._burst_until = now + BURST_SECONDS
+        self._awake_until = max(self._awake_until, now + awake_seconds)
+        self._settled_at = now + settle_seconds
         self._activity.set()
+
+    def _warm_head(self) -> None:
+        if not self._idle:
+            return
+        left = self._awake_until - trio.current_time()
+        may_wait_awake = left > 0 and not self._running and a_processor_is_free()
+        self._idle[0].warm(math.ceil(left * 1000) if may_wait_awake else 0)
 
     async def _fork(self, limits: GuestLimits) -> Guest:
         for attempt in range(1, START_ATTEMPTS + 1):
@@ -199,15 +205,21 @@ class GuestPool:
                 self._idle.append(guest)
 
     async def keep_head_hot(self) -> None:
-        """Re-warm the head guest while programs come; then sleep until the next one."""
+        """Re-warm the head guest, and the host itself, while programs come; then sleep until the next one."""
         while True:
-            if trio.current_time() >= self._hot_until:
-                self._activity = trio.Event()
+            hot = trio.current_time() < self._hot_until
+            with trio.move_on_after(WARM_INTERVAL_MS / 1000 if hot else math.inf):
                 await self._activity.wait()
-            if self._idle:
-                bursting = trio.current_time() < self._burst_until and a_processor_is_free()
-                self._idle[0].warm(WARM_INTERVAL_MS if bursting else 0)
-            await trio.sleep(WARM_INTERVAL_MS / 1000)
+                self._activity = trio.Event()
+                await self._settle()
+            self._warm_head()
+            if not self._running:
+                await self._rehearsal.play()
+
+    async def _settle(self) -> None:
+        await trio.sleep_until(self._settled_at)
+        while not a_processor_is_free():  # noqa: ASYNC110  nobody tells when one gets free; the caller gives up soon
+            await trio.sleep(SETTLE_SECONDS)
 
     async def open(self) -> None:
         """The first guest: what is missing is known before anything is promised.
@@ -218,7 +230,7 @@ class GuestPool:
         guest.warm()
         self._idle.append(guest)
         self._refill_wanted.set()
-        self._keep_hot()
+        self._expect(BURST_SECONDS, settle_seconds=SETTLE_SECONDS)
 
     async def close(self) -> None:
         """End every guest and every zygote; bounded by the zygote's own stop."""
@@ -229,6 +241,7 @@ class GuestPool:
             await zygote.wait_stopped()
         for guest in [*self._idle, *self._running]:  # after the waits: a refill may have ended during them
             guest.close_now()
+        self._rehearsal.close()
 
 
 @asynccontextmanager

@@ -8,7 +8,6 @@ import os
 import signal
 import socket
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -17,8 +16,10 @@ import trio
 from guest_api import wire
 from guest_api.inside import zygote_wire
 from guest_api.inside.zygote_wire import Configure, Exited, Fork, Forked, Kill, NotForked, Refused, Started
+from host_bridge import processors
 from host_bridge.confinement_plan import BY_NAME, ISOLATION_SETTING, TRUSTED_MODE, ConfinementPlan, GuestLimits, State
 from host_bridge.errors import IsolationUnavailableError
+from host_bridge.run_outcome import GuestExit
 from host_bridge.zygote_launch import LaunchedZygote, launch
 from host_bridge.zygote_template import ForkedZygote, StartedProcess, ZygoteTemplate
 
@@ -29,14 +30,6 @@ READY_SECONDS: Final = 10.0
 STOP_SECONDS: Final = 2.0
 """A zygote that is asked to stop ends its guests within milliseconds; then it is killed."""
 READY_FRAME_LIMIT_BYTES: Final = 64
-
-
-@dataclass(frozen=True, slots=True)
-class GuestExit:
-    """How a guest ended: `status` after an exit, `signal` after a signal, neither when its zygote was lost too."""
-
-    status: int | None
-    signal: int | None
 
 
 class Guest:
@@ -59,6 +52,9 @@ class Guest:
         self._ended = trio.Event()
         self._start_error: str | None = None
         self._closed = False
+        self._processors: frozenset[int] = frozenset()
+        """Those that it may use; known once it was kept off one."""
+        self._kept_off: int | None = None
 
     @property
     def skipped_layers(self) -> tuple[str, ...]:
@@ -76,7 +72,9 @@ class Guest:
 
     @property
     def host_pid(self) -> int | None:
-        """Its pid as this process sees it, for measuring only: a pid can be reused, the pidfd cannot."""
+        """Its pid as this process sees it; None once it is reaped. A pid can be reused, the pidfd cannot: never for a
+        signal, only for measuring and for its choice of processors, where a mistake would cost time and nothing else.
+        """
         if self._pidfd is None:
             return None
         for line in Path(f"/proc/self/fdinfo/{self._pidfd}").read_text().splitlines():
@@ -87,10 +85,35 @@ class Guest:
 
     def warm(self, awake_ms: int = 0) -> None:
         """Let it touch what a program will touch, and then stay awake; never waits, and a busy guest loses the hint."""
+        if awake_ms > 0:
+            self._keep_apart()
         try:
             self._bridge.send(wire.encode(wire.Warm(awake_ms)))
         except OSError:
             return
+
+    @property
+    def waits_apart(self) -> bool:
+        """Whether it was told to wait awake, on another processor than the one that runs this thread now."""
+        return self._kept_off is not None and self._kept_off == processors.current_processor()
+
+    def let_move(self) -> None:
+        """Its program runs for longer than a moment: from now on it may use every processor again."""
+        if self._kept_off is None:
+            return
+        self._kept_off = None
+        pid = self.host_pid
+        if pid is not None:
+            processors.allow(pid, self._processors)
+
+    def _keep_apart(self) -> None:
+        here, pid = processors.current_processor(), self.host_pid
+        if here is None or pid is None or here == self._kept_off:
+            return
+        if not self._processors:
+            self._processors = processors.processors_of(pid)
+        others = self._processors - {here}
+        self._kept_off = here if others and processors.allow(pid, others) else None
 
     def kill(self) -> None:
         """SIGKILL through the pidfd; at once, any number of times."""

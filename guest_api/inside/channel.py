@@ -16,7 +16,7 @@ from guest_api import wire
 _RECEIVE_BYTES: Final = 64 * 1024
 _FLUSH_ABOVE_BYTES: Final = 64 * 1024
 """Queued frames are written at the latest when they reach this size, so a flood cannot fill the guest's memory."""
-_PREEMPTED_SECONDS: Final = 0.0002
+_PATIENCE_SECONDS: Final = 0.0002
 """One turn of waiting takes 2 µs; a gap this long means that another process ran."""
 
 _AWAKE_SECONDS: Final = 0.00006
@@ -92,14 +92,21 @@ class Channel:
         if self._awake_credit <= 0.0:
             self._awake_credit += _REGAINED_CREDIT
             return
-        self.wait_awake(_AWAKE_SECONDS, math.inf, int)
-        found = bool(self._incoming)
+        found = self.wait_awake(_AWAKE_SECONDS, patience_seconds=_PATIENCE_SECONDS)
         self._awake_credit = min(self._awake_credit + 1.0, _MOST_CREDIT) if found else self._awake_credit - 1.0
 
-    def wait_awake(self, seconds: float, interval_seconds: float, work: Callable[[], object]) -> None:
-        """Until the host has sent something, or `seconds` are over: ask again and again, and do `work` now and then.
+    def wait_awake(
+        self,
+        seconds: float,
+        *,
+        patience_seconds: float,
+        work: Callable[[], object] | None = None,
+        interval_seconds: float = math.inf,
+    ) -> bool:
+        """Whether the host sent something within `seconds`: ask again and again, and do `work` now and then.
 
-        It gives up at once where somebody else wanted the processor: then waiting awake only costs the turn.
+        It gives up where others had the processor for longer than `patience_seconds` at a time: who waits awake for
+        long has lost its turn when the frame comes.
         """
         now = time.monotonic()
         end = now + seconds
@@ -109,9 +116,9 @@ class Channel:
                 count = self._stream.recv_into(self._scratch, 0, socket.MSG_DONTWAIT)
             except BlockingIOError:
                 before, now = now, time.monotonic()
-                if now - before > _PREEMPTED_SECONDS:
-                    return
-                if now >= next_work:
+                if now - before > patience_seconds:
+                    return False
+                if work is not None and now >= next_work:
                     work()
                     now = time.monotonic()
                     next_work = now + interval_seconds
@@ -119,7 +126,8 @@ class Channel:
             if count == 0:
                 os._exit(0)
             self._incoming += memoryview(self._scratch)[:count]
-            return
+            return True
+        return False
 
     def _take_buffered(self) -> list[wire.HostFrame]:
         # A large reply arrives in many pieces; looking at its prefix first keeps that linear.

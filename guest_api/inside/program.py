@@ -27,6 +27,9 @@ from guest_api.inside.compile_policy import (
 
 _REWARM_SECONDS: Final = 0.001
 """While it stays awake, a guest runs its sample this often: a tenth of the time, and its caches stay its own."""
+_PATIENCE_SECONDS: Final = 0.002
+"""How long others may have its processor before it sleeps instead: longer than a host's turn or a fork, shorter than
+the turn of a process that computes."""
 _MESSAGE_CHARACTERS: Final = 4000
 _MAX_FRAMES: Final = 50
 _OUT_OF_MEMORY: Final = "MemoryError: the program needs more memory than it may use"
@@ -45,10 +48,13 @@ def preimport() -> None:
 
 
 def warm_up(source: str | None = None) -> None:
-    """Compile and run a sample program against a host that answers from memory."""
-    channel = Channel(_Loopback(), 4096)
-    source = _WARM_UP_SOURCE if source is None else source
-    _Run(channel, wire.Start(source, {"n": 3}, ["thinking"], 65536, 65536, 65536)).execute()
+    """Compile and run a sample program against a host that answers from memory, from its first frame to its last."""
+    start = wire.Start(_WARM_UP_SOURCE if source is None else source, {"n": 3}, ["thinking"], 65536, 65536, 65536)
+    channel = Channel(_Loopback(wire.encode(start)), 4096)
+    for frame in channel.read():
+        if isinstance(frame, wire.Start):
+            _Run(channel, frame).execute()
+    channel.flush()
 
 
 def _rewarm() -> None:
@@ -66,22 +72,31 @@ def serve(sock: Any, *, language_layer: bool = True) -> None:
     channel.queue(wire.encode(wire.Ready()))
     channel.flush()
     reserve = _memory_reserve()  # before the program comes: a system call that nobody waits for
+    start = _wait_warm(channel)
+    if not language_layer:
+        _execute_raw(channel, sock, start)
+    elif reserve:
+        _Run(channel, start, reserve).execute()
+    else:
+        raise MemoryError
+    channel.flush()
+
+
+def _wait_warm(channel: Channel) -> wire.Start:
+    """The program, once it is there. Until then the guest does what the host's hints say."""
+    awake = False
     while True:
-        for frame in channel.read():
+        frames = channel.read()
+        for frame in frames:
             if isinstance(frame, wire.Start):
-                if language_layer:
-                    if not reserve:
-                        raise MemoryError
-                    run, reserve = _Run(channel, frame, reserve), b""
-                    run.execute()
-                else:
-                    _execute_raw(channel, sock, frame)
-                channel.flush()
-                return
-            if isinstance(frame, wire.Warm):
+                return frame  # hints that came with it are too late to matter
+        hint = frames[-1]
+        if isinstance(hint, wire.Warm):
+            if not awake:
                 _rewarm()
-                if frame.awake_ms > 0:
-                    channel.wait_awake(frame.awake_ms / 1000, _REWARM_SECONDS, _rewarm)
+            awake = hint.awake_ms > 0 and channel.wait_awake(
+                hint.awake_ms / 1000, patience_seconds=_PATIENCE_SECONDS, work=_rewarm, interval_seconds=_REWARM_SECONDS
+            )
 
 
 def _memory_reserve() -> bytes:
@@ -318,10 +333,10 @@ def _execute_raw(channel: Channel, sock: Any, start: wire.Start) -> None:
 
 
 class _Loopback:
-    """A host in memory that answers every call with its arguments; for warming up only."""
+    """A host in memory: it says `first`, then answers every call with its arguments; for warming up only."""
 
-    def __init__(self) -> None:
-        self._answers = bytearray()
+    def __init__(self, first: bytes) -> None:
+        self._answers = bytearray(first)
 
     def sendall(self, data: bytes | bytearray) -> None:
         """Take frames and prepare their answers."""

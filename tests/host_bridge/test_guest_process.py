@@ -12,8 +12,8 @@ from host_bridge.admission import Admission
 from host_bridge.approval_prompt import ApprovalDesk
 from host_bridge.guest_process import SilentObserver, run_program
 from host_bridge.limits import RunLimits
-from host_bridge.run_outcome import death_error, failure_error, source_error
-from host_bridge.testing import ScriptedExit, scripted_guest
+from host_bridge.run_outcome import GuestExit, death_error, failure_error, source_error
+from host_bridge.testing import scripted_guest
 from tests.host_bridge.support import Counter, ScriptedApprover, admission_of, outcome_of, registry_of
 
 
@@ -221,11 +221,11 @@ async def test_cancelling_the_run_kills_the_guest_first():
 @pytest.mark.parametrize(
     ("ended", "kind", "words"),
     [
-        (ScriptedExit(signal=signal.SIGSEGV), "crashed", "guest crashed (signal 11"),
-        (ScriptedExit(signal=signal.SIGSYS), "crashed", "refused"),
-        (ScriptedExit(signal=signal.SIGKILL), "crashed", "signal 9"),
-        (ScriptedExit(signal=signal.SIGXCPU), "limit", "executor.cpuSeconds"),
-        (ScriptedExit(status=3), "crashed", "exit status 3"),
+        (GuestExit(signal=signal.SIGSEGV), "crashed", "guest crashed (signal 11"),
+        (GuestExit(signal=signal.SIGSYS), "crashed", "refused"),
+        (GuestExit(signal=signal.SIGKILL), "crashed", "signal 9"),
+        (GuestExit(signal=signal.SIGXCPU), "limit", "executor.cpuSeconds"),
+        (GuestExit(status=3), "crashed", "exit status 3"),
     ],
 )
 async def test_a_dead_guest_says_how_it_died(ended, kind, words):
@@ -257,7 +257,7 @@ async def test_a_guest_that_hangs_up_but_lives_is_a_broken_protocol(autojump_clo
 
 
 def test_unnamed_signals_are_told_too():
-    assert "signal 60" in death_error(ScriptedExit(signal=60), RunLimits()).message
+    assert "signal 60" in death_error(GuestExit(signal=60), RunLimits()).message
 
 
 async def test_a_failure_keeps_its_line_and_frames():

@@ -1,6 +1,7 @@
 """Real guests from a real zygote: how they end, what they cannot reach, and that nothing of them is left."""
 
 import contextlib
+import os
 import signal
 import socket
 import sys
@@ -10,13 +11,22 @@ import trio
 import trio.testing
 
 from guest_api import wire
-from host_bridge import zygote_client
+from host_bridge import zygote_client, zygote_process
+from host_bridge.actions import action
 from host_bridge.confinement_plan import ConfinementPlan, GuestLimits
+from host_bridge.guest_process import run_program
+from host_bridge.isolation_probe import run_raw
+from host_bridge.limits import RunLimits
+from host_bridge.rehearsal import Rehearsal
 from host_bridge.zygote_client import GuestExit, open_guest_pool
 from tests.host_bridge.raw_guests import children_of, eventually, exists, open_descriptors, run
+from tests.host_bridge.support import admission_of, registry_of
 
 PLAN = ConfinementPlan.default()
 MIB = 1024 * 1024
+
+
+needs_two_processors = pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="one processor is all there is")
 
 
 def raw_pool(plan=PLAN, **options):
@@ -224,6 +234,85 @@ async def test_randomness_differs_between_guests_of_one_zygote(pool):
     assert first[1] != second[1]
 
 
+@needs_two_processors
+async def test_a_guest_that_waits_awake_is_kept_off_our_processor_until_it_may_move(pool):
+    guest = await pool.checkout()
+    everywhere = os.sched_getaffinity(0)
+    guest.warm(60_000)
+    assert len(everywhere - os.sched_getaffinity(guest.host_pid)) == 1
+    guest.let_move()
+    assert os.sched_getaffinity(guest.host_pid) == everywhere
+    assert not guest.waits_apart
+    await guest.aclose()
+
+
+@needs_two_processors
+async def test_a_program_that_calls_may_use_every_processor():
+    seen = []
+    async with open_guest_pool(PLAN) as pool:
+        guest = await pool.checkout()
+        guest.warm(60_000)
+
+        def look() -> None:
+            seen.append(os.sched_getaffinity(guest.host_pid))
+
+        admission = admission_of(registry_of(action(look, ref="t.look", risk="read")))
+        outcome = await run_program(
+            guest, "await t.look()\nreturn 1", None, admission=admission, limits=RunLimits(), run_id="r"
+        )
+        await guest.aclose()
+    assert outcome.value == 1, outcome
+    assert seen == [os.sched_getaffinity(0)]
+
+
+@needs_two_processors
+async def test_where_processors_cannot_be_chosen_a_guest_waits_where_it_is(pool, monkeypatch):
+    monkeypatch.setattr(zygote_process.processors, "allow", lambda *_: False)
+    guest = await pool.checkout()
+    guest.warm(60_000)
+    assert not guest.waits_apart
+    frame, _ = await run_raw(guest, "result = 'ran'")
+    assert frame == wire.Done("ran")
+    await guest.aclose()
+
+
+async def test_a_hint_that_comes_together_with_its_program_does_not_delay_it():
+    async with open_guest_pool(PLAN) as pool:
+        guest = await pool.checkout()
+        start = wire.Start("return 'ran'", None, [], 1000, 1000, 1000)
+        hints = wire.encode(wire.Warm(3_600_000)) + wire.encode(wire.Warm(0))
+        await guest.socket.send(hints + wire.encode(start))
+        with trio.fail_after(10):
+            assert wire.decode_guest_frame((await guest.socket.recv(1000))[4:]) == wire.Done("ran")
+        await guest.aclose()
+
+
+async def test_the_next_guest_waits_awake_after_a_program_but_never_beside_one(monkeypatch):
+    told = []
+    monkeypatch.setattr(zygote_client, "a_processor_is_free", lambda: True)
+    monkeypatch.setattr(zygote_client, "BURST_SECONDS", 3600)
+    monkeypatch.setattr(zygote_process.Guest, "warm", lambda guest, awake_ms=0: told.append(awake_ms))
+    async with raw_pool() as pool:
+        await eventually(lambda: any(told))
+        first = await pool.checkout()
+        told.clear()
+        pool.expect_program()
+        await eventually(lambda: told)
+        assert not any(told)
+        await first.aclose()
+        await eventually(lambda: any(told))
+
+
+async def test_a_rehearsal_runs_the_whole_path_and_leaves_nothing_for_the_next():
+    before = open_descriptors()
+    rehearsal = Rehearsal()
+    for _ in range(3):
+        outcome = await rehearsal.play()
+        assert (outcome.ok, outcome.value) == (True, 1)
+    rehearsal.close()
+    assert open_descriptors() == before
+
+
 async def test_a_cancelled_checkout_leaves_nothing():
     async with raw_pool(pool_size=0) as pool:
         with trio.CancelScope() as scope:
@@ -304,8 +393,6 @@ async def test_a_killed_host_leaves_no_zygote_and_no_guest(without):
 
 
 def _pidfd(pid):
-    import os
-
     descriptor = os.pidfd_open(pid)
     _OPENED.append(descriptor)
     return descriptor
@@ -316,8 +403,6 @@ _OPENED = []
 
 @pytest.fixture(autouse=True)
 def _close_pidfds():
-    import os
-
     yield
     while _OPENED:
         os.close(_OPENED.pop())
