@@ -24,6 +24,8 @@ from host_bridge.zygote_client import GuestPool, open_guest_pool
 
 SPACED_SAMPLES = 200
 SPACING_SECONDS = 0.02
+OTHER_SPACINGS_SECONDS = (0.005, 0.05, 0.1, 0.25)
+OTHER_SPACINGS_TAKE_SECONDS = 6.0
 HINT_AHEAD_SECONDS = 0.002
 BACK_TO_BACK_SAMPLES = 100
 AT_ONCE = 200
@@ -121,6 +123,9 @@ async def _measure() -> dict[str, Any]:
 
             results["spaced"] = await _alternate(plain, monty, SPACED_SAMPLES, SPACING_SECONDS)
             results["announced"] = await _alternate(announced, monty, SPACED_SAMPLES, SPACING_SECONDS)
+            for seconds in OTHER_SPACINGS_SECONDS:
+                count = min(SPACED_SAMPLES, round(OTHER_SPACINGS_TAKE_SECONDS / seconds / 2))
+                results[_every(seconds)] = await _alternate(plain, monty, count, seconds)
             mine = [await plain() for _ in range(BACK_TO_BACK_SAMPLES)]
             theirs = [monty() for _ in range(BACK_TO_BACK_SAMPLES)]
             ratio = statistics.median(mine) / statistics.median(theirs)
@@ -136,11 +141,16 @@ async def _measure() -> dict[str, Any]:
     return results
 
 
+def _every(seconds: float) -> str:
+    return f"spaced_{seconds * 1000:.0f}_ms"
+
+
 def main() -> dict[str, Any]:
     results = trio.run(_measure)
     titles = {
         "spaced": f"every {SPACING_SECONDS * 1000:.0f} ms, in turns",
         "announced": f"the same, announced {HINT_AHEAD_SECONDS * 1000:.0f} ms ahead",
+        **{_every(seconds): f"every {seconds * 1000:.0f} ms" for seconds in OTHER_SPACINGS_SECONDS},
         "back_to_back": "back to back",
     }
     print(f"{'start to result of 1 + 1':38} {'ours p50':>9} {'p95':>7} {'monty p50':>10} {'p95':>7} {'ratio':>7}")

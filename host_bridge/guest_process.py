@@ -274,7 +274,12 @@ class _Run:
         """Serve the guest until the program's end; True: the guest is gone without one."""
         fd, talk = self._fd, self._talk
         while True:
-            data = self._watch() if self._answered_inline else None
+            data = None
+            if self._answered_inline:
+                if time.perf_counter() - self._watched_since > BUSY_SECONDS:
+                    await trio.lowlevel.checkpoint()
+                    self._watched_since = time.perf_counter()
+                data = self._watch()
             if data is None:
                 await trio.lowlevel.wait_readable(fd)
                 self._watched_since = time.perf_counter()
@@ -304,15 +309,10 @@ class _Run:
         """Look for the next frame for microseconds, then wait for it in the kernel, before a turn of the event loop.
 
         A program that calls in a loop answers within 30 microseconds; a turn of the loop costs as much again, and so
-        does waking a core that went to sleep. Never for longer than `BUSY_SECONDS` without a turn, never while another
-        program or a waiting call runs, and no looking where somebody else wants the processor.
+        does waking a core that went to sleep. Never while another program or a waiting call runs, and no looking where
+        somebody else wants the processor; the caller takes a turn every `BUSY_SECONDS`.
         """
-        if (
-            self._watch_credit <= 0
-            or self._running
-            or _active_runs != 1
-            or time.perf_counter() - self._watched_since > BUSY_SECONDS
-        ):
+        if self._watch_credit <= 0 or self._running or _active_runs != 1:
             self._watch_credit += _REGAINED_CREDIT
             return None
         if _CORES > 1 and awake_seconds > 0 and self._awake_credit > 0:
