@@ -107,13 +107,10 @@ class Launcher:
         try:
             with trio.fail_after(START_SECONDS):
                 await self._requests.sendmsg([run_id.encode()], ancillary)
-                data, answer, _flags, _address = await self._requests.recvmsg(
-                    64, socket.CMSG_SPACE(4), socket.MSG_CMSG_CLOEXEC
-                )
+                data, found = await self._receive()
         except (OSError, trio.TooSlowError) as error:
             self._lost = True
             raise LauncherLostError(f"the process that starts agents is gone: {error}") from None
-        found = descriptors_in(answer)
         if data != template.STARTED or not found:
             self._lost = True
             raise LauncherLostError("the process that starts agents is gone")
@@ -125,14 +122,31 @@ class Launcher:
         Raises: LauncherLostError
         """
         with trio.move_on_after(START_SECONDS):
-            try:
-                data = await self._requests.recv(64)
-            except OSError:
-                data = b""
+            data, _ = await self._receive()
             if data == template.READY:
                 return
         self._lost = True
         raise LauncherLostError("the process that starts agents did not come up; its errors are on standard error")
+
+    async def _receive(self) -> tuple[bytes, list[int]]:
+        """What the template says, and its descriptors; nothing once the guardian is gone.
+
+        A template that its guardian left behind keeps the socket open, and nobody would answer on it.
+        """
+        said: tuple[bytes, list[int]] = (b"", [])
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(self._cancel_when_gone, nursery.cancel_scope)
+            with contextlib.suppress(OSError):
+                data, ancillary, _flags, _address = await self._requests.recvmsg(
+                    64, socket.CMSG_SPACE(4), socket.MSG_CMSG_CLOEXEC
+                )
+                said = data, descriptors_in(ancillary)
+            nursery.cancel_scope.cancel()
+        return said
+
+    async def _cancel_when_gone(self, scope: trio.CancelScope) -> None:
+        await trio.lowlevel.wait_readable(self.pidfd)
+        scope.cancel()
 
     async def aclose(self) -> None:
         """Close the lifeline and wait until guardian and everything below it are gone."""
