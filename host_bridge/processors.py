@@ -20,14 +20,17 @@ def current_processor() -> int | None:
     return number if number >= 0 else None
 
 
-def a_processor_is_free() -> bool:
-    """Whether no more runs right now than there are processors, counting this process and a guest that waits awake."""
+def a_processor_is_free(*, awake: int = 0) -> bool:
+    """Whether one has nothing to run right now, while another runs this process.
+
+    `awake`: guests of ours that wait awake already; theirs counts as free.
+    """
     try:
         runnable = int(Path("/proc/loadavg").read_text().split()[3].partition("/")[0])
         processors = len(os.sched_getaffinity(0))
     except (OSError, AttributeError, ValueError, IndexError):
         return False
-    return processors > 1 and runnable <= processors
+    return runnable - awake < processors
 
 
 def processors_of(pid: int) -> frozenset[int]:

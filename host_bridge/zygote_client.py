@@ -29,7 +29,7 @@ WARM_INTERVAL_MS: Final = 20
 """How often the head guest is re-warmed: caches cool within tens of milliseconds."""
 EXPECTED_SECONDS: Final = 0.02
 """How long the head guest waits awake for a program that was announced."""
-BURST_SECONDS: Final = 0.12
+AWAKE_SECONDS: Final = 0.12
 """After a program, the next guest waits awake this long, since programs come in bursts: 120 ms of an idle processor
 for each program. Where others want the processors it sleeps: a process that waited awake has lost its turn."""
 SETTLE_SECONDS: Final = 0.002
@@ -46,9 +46,16 @@ class GuestPool:
     """Idle guests and the zygote behind them. Opened by `open_guest_pool`."""
 
     def __init__(
-        self, plan: ConfinementPlan, limits: GuestLimits, pool_size: int, language_layer: bool, nursery: trio.Nursery
+        self,
+        plan: ConfinementPlan,
+        limits: GuestLimits,
+        pool_size: int,
+        awake_seconds: float,
+        language_layer: bool,
+        nursery: trio.Nursery,
     ) -> None:
         self._plan = plan
+        self._awake_seconds = awake_seconds
         self._limits = limits
         self._pool_size = pool_size
         self._language_layer = language_layer
@@ -115,7 +122,7 @@ class GuestPool:
 
     def expect_program(self) -> None:
         """A program follows within milliseconds: the head guest warms, waits awake, and stays hot for HOT_SECONDS."""
-        self._expect(EXPECTED_SECONDS, settle_seconds=0)
+        self._expect(min(EXPECTED_SECONDS, self._awake_seconds), settle_seconds=0)
 
     def _took(self, guest: Guest) -> None:
         guest.on_close = self._gave_back
@@ -125,7 +132,7 @@ class GuestPool:
 
     def _gave_back(self, guest: Guest) -> None:
         self._running.discard(guest)
-        self._expect(BURST_SECONDS, settle_seconds=SETTLE_SECONDS)
+        self._expect(self._awake_seconds, settle_seconds=SETTLE_SECONDS)
 
     def _expect(self, awake_seconds: float, *, settle_seconds: float) -> None:
         now = trio.current_time()
@@ -134,12 +141,15 @@ class GuestPool:
         self._settled_at = now + settle_seconds
         self._activity.set()
 
-    def _warm_head(self) -> None:
+    async def _warm(self) -> None:
+        """The head guest, and then the host itself."""
         if not self._idle:
             return
-        left = self._awake_until - trio.current_time()
-        may_wait_awake = left > 0 and not self._running and a_processor_is_free()
-        self._idle[0].warm(math.ceil(left * 1000) if may_wait_awake else 0)
+        head, left = self._idle[0], self._awake_until - trio.current_time()
+        may_wait_awake = left > 0 and not self._running and a_processor_is_free(awake=int(head.waits_awake))
+        head.warm(math.ceil(left * 1000) if may_wait_awake else 0)
+        if not self._running:
+            await self._rehearsal.play()
 
     async def _fork(self, limits: GuestLimits) -> Guest:
         for attempt in range(1, START_ATTEMPTS + 1):
@@ -212,9 +222,7 @@ class GuestPool:
                 await self._activity.wait()
                 self._activity = trio.Event()
                 await self._settle()
-            self._warm_head()
-            if not self._running:
-                await self._rehearsal.play()
+            await self._warm()
 
     async def _settle(self) -> None:
         await trio.sleep_until(self._settled_at)
@@ -230,7 +238,7 @@ class GuestPool:
         guest.warm()
         self._idle.append(guest)
         self._refill_wanted.set()
-        self._expect(BURST_SECONDS, settle_seconds=SETTLE_SECONDS)
+        self._expect(self._awake_seconds, settle_seconds=SETTLE_SECONDS)
 
     async def close(self) -> None:
         """End every guest and every zygote; bounded by the zygote's own stop."""
@@ -250,6 +258,7 @@ async def open_guest_pool(
     *,
     limits: GuestLimits | None = None,
     pool_size: int = 4,
+    awake_seconds: float = AWAKE_SECONDS,
     language_layer: bool = True,
     template: ZygoteTemplate | None = None,
     launched: LaunchedZygote | None = None,
@@ -257,6 +266,7 @@ async def open_guest_pool(
     """A pool of `pool_size` idle guests; on leaving, no guest and no zygote is left.
 
     `pool_size` 0: one guest is ready at once, and no further one is kept (a host for one program).
+    `awake_seconds`: how long the next guest waits awake after a program, on a processor that nobody wants; 0: never.
     `template`: where zygotes are forked from a warm process instead of started cold.
     `launched`: a zygote whose cold start has begun; it becomes the first one.
     `language_layer=False` gives raw guests, which run anything: only attack tests and the self-test use them.
@@ -264,7 +274,7 @@ async def open_guest_pool(
     """
     failure: BaseException | None = None
     async with trio.open_nursery() as nursery:
-        pool = GuestPool(plan, limits or GuestLimits(), pool_size, language_layer, nursery)
+        pool = GuestPool(plan, limits or GuestLimits(), pool_size, awake_seconds, language_layer, nursery)
         pool.use_template(template)
         pool.use_launched(launched)
         try:

@@ -55,6 +55,7 @@ class Guest:
         self._processors: frozenset[int] = frozenset()
         """Those that it may use; known once it was kept off one."""
         self._kept_off: int | None = None
+        self._awake_until = 0.0
 
     @property
     def skipped_layers(self) -> tuple[str, ...]:
@@ -85,6 +86,7 @@ class Guest:
 
     def warm(self, awake_ms: int = 0) -> None:
         """Let it touch what a program will touch, and then stay awake; never waits, and a busy guest loses the hint."""
+        self._awake_until = trio.current_time() + awake_ms / 1000
         if awake_ms > 0:
             self._keep_apart()
         try:
@@ -93,9 +95,14 @@ class Guest:
             return
 
     @property
+    def waits_awake(self) -> bool:
+        """Whether it was told to, and should still."""
+        return trio.current_time() < self._awake_until
+
+    @property
     def waits_apart(self) -> bool:
-        """Whether it was told to wait awake, on another processor than the one that runs this thread now."""
-        return self._kept_off is not None and self._kept_off == processors.current_processor()
+        """Whether it waits awake, on another processor than the one that runs this thread now."""
+        return self._kept_off is not None and self._kept_off == processors.current_processor() and self.waits_awake
 
     def let_move(self) -> None:
         """Its program runs for longer than a moment: from now on it may use every processor again."""

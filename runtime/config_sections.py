@@ -164,6 +164,8 @@ class ExecutorSection(Section, frozen=True):
     max_timers_in_flight: Positive = 4096
     pool_size: Annotated[int, msgspec.Meta(ge=0, le=256)] = 4
     """Confined guests kept ready."""
+    awake_ms: Annotated[int, msgspec.Meta(ge=0, le=60_000)] = 120
+    """After a program, how long the next guest keeps a free processor awake for the one that follows; 0: it sleeps."""
 
 
 class SessionSection(Section, frozen=True):

@@ -157,6 +157,7 @@ class Host:
             ConfinementPlan.for_mode(executor.isolation),
             limits=guest_limits(self.limits),
             pool_size=0 if self._one_program else executor.pool_size,  # one program takes one guest
+            awake_seconds=executor.awake_ms / 1000,
             template=self._child.zygote_template,
             launched=self._launched,
         ) as pool:

@@ -289,10 +289,9 @@ async def test_a_hint_that_comes_together_with_its_program_does_not_delay_it():
 
 async def test_the_next_guest_waits_awake_after_a_program_but_never_beside_one(monkeypatch):
     told = []
-    monkeypatch.setattr(zygote_client, "a_processor_is_free", lambda: True)
-    monkeypatch.setattr(zygote_client, "BURST_SECONDS", 3600)
+    monkeypatch.setattr(zygote_client, "a_processor_is_free", lambda **_: True)
     monkeypatch.setattr(zygote_process.Guest, "warm", lambda guest, awake_ms=0: told.append(awake_ms))
-    async with raw_pool() as pool:
+    async with raw_pool(awake_seconds=3600) as pool:
         await eventually(lambda: any(told))
         first = await pool.checkout()
         told.clear()
@@ -301,6 +300,18 @@ async def test_the_next_guest_waits_awake_after_a_program_but_never_beside_one(m
         assert not any(told)
         await first.aclose()
         await eventually(lambda: any(told))
+
+
+async def test_without_awake_time_no_guest_ever_waits_awake(monkeypatch):
+    told = []
+    monkeypatch.setattr(zygote_client, "a_processor_is_free", lambda **_: True)
+    monkeypatch.setattr(zygote_process.Guest, "warm", lambda guest, awake_ms=0: told.append(awake_ms))
+    async with raw_pool(awake_seconds=0) as pool:
+        await (await pool.checkout()).aclose()
+        pool.expect_program()
+        told.clear()
+        await eventually(lambda: len(told) > 2)
+        assert not any(told)
 
 
 async def test_a_rehearsal_runs_the_whole_path_and_leaves_nothing_for_the_next():
