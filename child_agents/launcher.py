@@ -108,7 +108,7 @@ class Launcher:
             with trio.fail_after(START_SECONDS):
                 await self._requests.sendmsg([run_id.encode()], ancillary)
                 data, found = await self._receive()
-        except (OSError, trio.TooSlowError) as error:
+        except (OSError, trio.TooSlowError, trio.ClosedResourceError) as error:
             self._lost = True
             raise LauncherLostError(f"the process that starts agents is gone: {error}") from None
         if data != template.STARTED or not found:
@@ -136,7 +136,7 @@ class Launcher:
         said: tuple[bytes, list[int]] = (b"", [])
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._cancel_when_gone, nursery.cancel_scope)
-            with contextlib.suppress(OSError):
+            with contextlib.suppress(OSError, trio.ClosedResourceError):  # closed: another task saw its death first
                 data, ancillary, _flags, _address = await self._requests.recvmsg(
                     64, socket.CMSG_SPACE(4), socket.MSG_CMSG_CLOEXEC
                 )
@@ -145,7 +145,11 @@ class Launcher:
         return said
 
     async def _cancel_when_gone(self, scope: trio.CancelScope) -> None:
-        await trio.lowlevel.wait_readable(self.pidfd)
+        pidfd = os.dup(self.pidfd)  # a descriptor has room for one waiting task
+        try:
+            await trio.lowlevel.wait_readable(pidfd)
+        finally:
+            os.close(pidfd)
         scope.cancel()
 
     async def aclose(self) -> None:

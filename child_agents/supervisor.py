@@ -188,7 +188,8 @@ class Supervisor:
         finally:
             run.waiters -= 1
         run.waited = True
-        self.records.mark(run.id, "waited")
+        with contextlib.suppress(OSError):  # a full disk costs the mark, not the result
+            self.records.mark(run.id, "waited")
         if run.result is None:
             raise AssertionError("a run that is done has a result")
         return run.result
@@ -224,7 +225,8 @@ class Supervisor:
         self.begin_stop(run, Ending("stopped", reason))
         await run.done.wait()
         run.waited = True
-        self.records.mark(run.id, "waited")
+        with contextlib.suppress(OSError):  # a full disk costs the mark, not the result
+            self.records.mark(run.id, "waited")
         if run.result is None:
             raise AssertionError("a run that is done has a result")
         return run.result
@@ -281,8 +283,8 @@ class Supervisor:
 
     async def _serve(self, run: Run) -> None:
         """From launch to result; whatever happens, there is a result."""
-        with run.scope:
-            try:
+        try:
+            with run.scope:
                 with run.waiting_for_slot:
                     await self._slots.acquire_on_behalf_of(run)
                 if run in self._borrowers():
@@ -291,10 +293,15 @@ class Supervisor:
                             await self._child(run)
                     finally:
                         self._slots.release_on_behalf_of(run)
-            except (AgentError, OSError) as error:
-                run.process = ProcessEnd(not_started=str(error))
-        with trio.CancelScope(shield=True):
-            await self._conclude(run)
+        except (AgentError, OSError) as error:
+            run.process = ProcessEnd(not_started=str(error))
+        except Exception as error:
+            if run.worker is None:
+                run.process = ProcessEnd(not_started=f"a fault of this host: {error!r}")
+            raise  # it ends the host, which first waits for the result of every run
+        finally:
+            with trio.CancelScope(shield=True):
+                await self._conclude(run)
 
     def _borrowers(self) -> list[Any]:
         return list(self._slots.statistics().borrowers)
@@ -599,23 +606,30 @@ class Supervisor:
             validator=self._validator,
         )
         run.result, run.status = result, result.status
-        unseen = max(0.0, result.usage.cost - run.cost)
-        ledger = self.ledger(run.resolved.root_id)
-        if unseen:
-            ledger.spend(run.id, cost=unseen)
-        ledger.finish(run.id)
-        self.records.append_event(run.id, "finished", {"status": result.status, "endedBy": run.ended_by})
-        with contextlib.suppress(OSError):  # a full disk: the run is over all the same, its record reads indeterminate
-            self.records.finish(result, durable=run.resolved.residency == "durable")
         run.stdout.clear()
         run.worker = run.control = None
         kernel.reap_adopted()
-        if run.waiters:
-            run.waited = True
-            self.records.mark(run.id, "waited")
-        run.done.set()
+        run.waited = run.waited or bool(run.waiters)
+        try:
+            self._write_end(run, result)
+        finally:
+            run.done.set()
         self._tell_watcher(run)
         await self._follow_up(run)
+
+    def _write_end(self, run: Run, result: AgentResult) -> None:
+        """What others read of the end. On a full disk the run is over all the same; its record reads indeterminate."""
+        unseen = max(0.0, result.usage.cost - run.cost)
+        with contextlib.suppress(OSError):
+            ledger = self.ledger(run.resolved.root_id)
+            if unseen:
+                ledger.spend(run.id, cost=unseen)
+            ledger.finish(run.id)
+        self.records.append_event(run.id, "finished", {"status": result.status, "endedBy": run.ended_by})
+        with contextlib.suppress(OSError):
+            self.records.finish(result, durable=run.resolved.residency == "durable")
+            if run.waited:
+                self.records.mark(run.id, "waited")
 
     async def _follow_up(self, run: Run) -> None:
         over = run.execution is None or run.execution in self._over

@@ -113,7 +113,8 @@ async def run_program(
     namespaces: Sequence[str] | None = None,
     spill: Spill | None = None,
 ) -> RunOutcome:
-    """Run `source` in `guest` to its outcome; the guest is dead or dying afterwards.
+    """Run `source` in `guest` to its outcome. Afterwards the guest is dead or dying, unless it said itself that its
+    program is over: then its owner closes it, which is its end.
 
     Never raises for anything that a guest does. Cancelled: the guest is dead before the cancellation goes on.
     Raises: ValueRefusedError: `input` is no JSON value; nothing ran.
@@ -229,7 +230,8 @@ class _Run:
             raise
         finally:
             _active_runs -= 1
-            self._guest.kill()
+            if not isinstance(self._last, Finished | wire.Failed):
+                self._guest.kill()
         return self._outcome(error, (trio.current_time() - started) * 1000)
 
     # -- reading -------------------------------------------------------------------------------------------------

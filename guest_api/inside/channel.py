@@ -129,6 +129,15 @@ class Channel:
             return True
         return False
 
+    def wait_let_go(self) -> NoReturn:
+        """Until the host closes this run; then the process ends.
+
+        A kernel takes a millisecond to end a process, during which nobody else gets its processor: the host is waiting
+        for what was just said, and may be waiting for this very processor.
+        """
+        while True:
+            self._receive()
+
     def _take_buffered(self) -> list[wire.HostFrame]:
         # A large reply arrives in many pieces; looking at its prefix first keeps that linear.
         incoming = self._incoming

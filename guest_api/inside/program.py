@@ -62,7 +62,7 @@ def _rewarm() -> None:
 
 
 def serve(sock: Any, *, language_layer: bool = True) -> None:
-    """Say that the guest is ready, run one program, say how it ended.
+    """Say that the guest is ready, run one program, say how it ended, and wait until the host has heard it.
 
     `sock` is a blocking stream socket without timeout. With `language_layer=False` the source runs as plain
     Python with the
@@ -75,11 +75,13 @@ def serve(sock: Any, *, language_layer: bool = True) -> None:
     start = _wait_warm(channel)
     if not language_layer:
         _execute_raw(channel, sock, start)
-    elif reserve:
-        _Run(channel, start, reserve).execute()
-    else:
+        channel.flush()
+        return
+    if not reserve:
         raise MemoryError
+    _Run(channel, start, reserve).execute()
     channel.flush()
+    channel.wait_let_go()
 
 
 def _wait_warm(channel: Channel) -> wire.Start:

@@ -1,12 +1,17 @@
 """Real processes under a supervisor: results, limits, endings, records."""
 
+import errno
 import json
+import os
+import signal
 
 import pytest
 import trio
+import trio.testing
 
 from child_agents.conclusion import Ending
 from child_agents.errors import LaunchRefusedError
+from child_agents.ledger import Ledger
 from child_agents.records import RunRecords
 from child_agents.settings import AgentFolders, AgentSettings
 from tests.child_agents.helpers import marked, resolved, supervisor
@@ -239,3 +244,45 @@ async def test_a_lost_guardian_fails_its_runs_and_the_next_launch_gets_a_new_one
         owner = boss.options.owner
     assert marked(owner) == []
     assert json.dumps([run.result.status]) == '["failed"]'
+
+
+async def test_a_full_disk_at_the_end_of_a_run_costs_its_record_and_not_its_result(tmp_path, monkeypatch):
+    def full(*_arguments, **_options):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    async with supervisor(tmp_path) as boss:
+        for target, method in ((Ledger, "finish"), (Ledger, "spend"), (RunRecords, "finish"), (RunRecords, "mark")):
+            monkeypatch.setattr(target, method, full)
+        with trio.fail_after(20):
+            result = await boss.run(resolved(SAY % "1"))
+    assert (result.status, result.value) == ("completed", 1)
+
+
+async def test_a_fault_of_ours_ends_the_host_and_not_in_a_wait_without_end(tmp_path, monkeypatch):
+    async def fault(*_arguments):
+        await trio.sleep(0)
+        raise RuntimeError("a fault")
+
+    with trio.fail_after(20), pytest.raises(BaseExceptionGroup) as failed:
+        async with supervisor(tmp_path) as boss:
+            monkeypatch.setattr(boss, "_child", fault)
+            runs = [boss.launch(resolved(SLEEP), detached=True) for _ in range(3)]
+            await trio.sleep_forever()
+    assert failed.group_contains(RuntimeError, match="a fault", depth=1)
+    assert all(run.done.is_set() and run.result is not None for run in runs)
+    assert "a fault of this host" in runs[0].result.error.message
+
+
+async def test_a_launcher_that_is_closed_while_it_is_asked_costs_that_run_only(tmp_path):
+    async with supervisor(tmp_path) as boss:
+        first = await boss.run(resolved(SAY % "1"))
+        launcher = boss._launcher
+        os.kill(launcher.guardian_pid, signal.SIGSTOP)
+        for pid in marked(boss.options.owner):
+            os.kill(pid, signal.SIGSTOP)
+        second = boss.launch(resolved(SAY % "2"), detached=True)
+        await trio.testing.wait_all_tasks_blocked(0.05)
+        os.kill(launcher.guardian_pid, signal.SIGKILL)
+        with trio.fail_after(20):
+            result = await boss.wait(second)
+    assert (first.value, result.value) == (1, 2)

@@ -287,6 +287,20 @@ async def test_a_hint_that_comes_together_with_its_program_does_not_delay_it():
         await guest.aclose()
 
 
+async def test_a_guest_that_said_its_last_stays_out_of_the_way_until_it_is_let_go():
+    async with open_guest_pool(PLAN) as pool:
+        guest = await pool.checkout()
+        outcome = await run_program(
+            guest, "return 1", None, admission=admission_of(registry_of()), limits=RunLimits(), run_id="r"
+        )
+        assert outcome.value == 1
+        assert guest.exit is None
+        guest.socket.shutdown(socket.SHUT_RDWR)
+        with trio.fail_after(10):
+            assert await guest.wait() == GuestExit(status=0)
+        await guest.aclose()
+
+
 async def test_the_next_guest_waits_awake_after_a_program_but_never_beside_one(monkeypatch):
     told = []
     monkeypatch.setattr(zygote_client, "a_processor_is_free", lambda **_: True)
