@@ -201,6 +201,8 @@ class Admission:
                         call.decision, call.approver = "blocked", "schema.mode = enforce"
                         details = {"ref": call.ref, "schemaMode": "enforce"}
                         settle_error(call, HandlerError(blocked_message(call.ref), "denied", details))
+                    else:
+                        self._foresee(call, run)
                     return call
                 settle_error(call, self.registry.unknown(call.ref))
                 return call
@@ -278,11 +280,35 @@ class Admission:
             call.decision, call.approver = "allowed", FOR_THIS_RUN
             return True
         call.decision, call.approver = "denied", decided.because
-        if decided.mode == "deny":
-            raise HandlerError(denied_message(ref, risk, decided), "denied", {"ref": ref, "risk": risk})
-        if self._desk is None and (decided.mode == "ask" or self._classifier is None):
-            raise self._unanswered(ref, risk, decided)
+        if (refusal := self._refusal(ref, risk, decided)) is not None:
+            raise refusal
         return False
+
+    def _foresee(self, call: Admitted, run: RunContext) -> None:
+        """Deny a call of an action that was never seen when it would be denied whatever its class turns out to be.
+
+        Finding the class starts a server, which is more than a call that nobody may allow should bring about.
+        """
+        refusals: list[tuple[Verdict, HandlerError]] = []
+        for risk in self.registry.possible_risks(call.ref):
+            decided = self.verdict(call.ref, risk)
+            refusal = self._refusal(call.ref, risk, decided)
+            if refusal is None or (decided.mode != "deny" and (call.ref, risk) in run.granted):
+                return
+            refusals.append((decided, refusal))
+        if refusals:
+            decided, refusal = refusals[0]
+            call.decision, call.approver = "denied", decided.because
+            call.would_block = gate(self.schema_mode, call.ref) == "would_block"
+            settle_error(call, refusal)
+
+    def _refusal(self, ref: str, risk: Risk, decided: Verdict) -> HandlerError | None:
+        """The denial of a call that no statement lets through, at once; None: it may run, or somebody can be asked."""
+        if decided.mode == "deny":
+            return HandlerError(denied_message(ref, risk, decided), "denied", {"ref": ref, "risk": risk})
+        if decided.mode != "allow" and self._desk is None and (decided.mode == "ask" or self._classifier is None):
+            return self._unanswered(ref, risk, decided)
+        return None
 
     async def _approve(self, call: Admitted, action: Action, run: RunContext) -> None:
         """Ask classifier and person.

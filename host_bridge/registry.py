@@ -12,7 +12,7 @@ from typing import Any, Final, TypeAlias
 
 import msgspec
 
-from host_bridge.descriptor import RISKS, Action, Descriptor
+from host_bridge.descriptor import RISKS, Action, Descriptor, Risk
 from host_bridge.errors import HandlerError, InvalidRefError, RefTakenError
 
 HOST_ROOTS: Final = frozenset({"thinking", "agents", "tools", "pi", "schema"})
@@ -23,6 +23,8 @@ CALL_BY_REF: Final = "tools.call"
 
 Resolver: TypeAlias = Callable[[str], Awaitable[Action | None]]
 """Asked for a ref under one of its source's roots that no registered action has; may start a server."""
+Foresight: TypeAlias = Callable[[str], tuple[Risk, ...]]
+"""The classes that an action behind a ref that is not registered yet could have, the likeliest first; empty: any."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +51,7 @@ class _Source:
     actions: Mapping[str, Action]
     roots: frozenset[str]
     resolver: Resolver | None
+    foresight: Foresight | None = None
 
 
 class UnknownActionError(HandlerError):
@@ -90,10 +93,16 @@ class Registry:
         """By source, hashed at the first question after a change: a change costs its own source only."""
 
     def replace_source(
-        self, name: str, actions: Iterable[Action], *, roots: Iterable[str] = (), resolver: Resolver | None = None
+        self,
+        name: str,
+        actions: Iterable[Action],
+        *,
+        roots: Iterable[str] = (),
+        resolver: Resolver | None = None,
+        foresight: Foresight | None = None,
     ) -> None:
         """Let `actions` be all that the source `name` offers. `roots` are root names it owns even while empty;
-        `resolver` is asked for refs under its roots that are not registered.
+        `resolver` is asked for refs under its roots that are not registered, and `foresight` what it could find.
 
         Raises: InvalidRefError, RefTakenError: nothing was changed.
         """
@@ -113,7 +122,7 @@ class Registry:
         if stolen := sorted(root for root in all_roots if root in HOST_ROOTS and root != name):
             raise RefTakenError(stolen[0], name, stolen[0])
         self._sources[name] = _Source(
-            {ref: action for ref, action in added.items() if self._may_use(ref)}, all_roots, resolver
+            {ref: action for ref, action in added.items() if self._may_use(ref)}, all_roots, resolver, foresight
         )
         self._changed(name)
 
@@ -139,6 +148,12 @@ class Registry:
     def may_resolve(self, ref: str) -> bool:
         """Whether some source would have to be asked (`resolve`) before this ref is called unknown."""
         return self._may_use(ref) and bool(self._resolvers(ref))
+
+    def possible_risks(self, ref: str) -> tuple[Risk, ...]:
+        """Every class that `resolve` could find this ref to have, the likeliest first; empty: it may be any."""
+        sources = [held for held in self._sources.values() if held.resolver is not None and self._owns(held, ref)]
+        foreseen = [held.foresight(ref) if held.foresight is not None else () for held in sources]
+        return tuple(dict.fromkeys(risk for risks in foreseen for risk in risks)) if all(foreseen) else ()
 
     async def resolve(self, ref: str) -> Action:
         """The action of this ref, asking lazily started sources.
@@ -210,8 +225,11 @@ class Registry:
         return self._catalog
 
     def _resolvers(self, ref: str) -> list[Resolver]:
-        root = ref.partition(".")[0]
-        return [s.resolver for s in self._sources.values() if s.resolver is not None and root in s.roots]
+        return [s.resolver for s in self._sources.values() if s.resolver is not None and self._owns(s, ref)]
+
+    @staticmethod
+    def _owns(source: _Source, ref: str) -> bool:
+        return ref.partition(".")[0] in source.roots
 
     def _changed(self, name: str) -> None:
         self._actions = {ref: action for source in self._sources.values() for ref, action in source.actions.items()}

@@ -20,14 +20,16 @@ PASSES: Final = frozenset(
         "agents.status",
         "agents.list",
         "agents.log",
-        "agents.wait",
         "pi.read",
         "pi.grep",
         "pi.find",
         "pi.ls",
     }
 )
-"""Reads and status of the host itself. A server's tool that calls itself a read is not among them."""
+"""Reads and status of the host itself. A server's tool that calls itself a read is not among them, and `agents.wait`
+neither: it is no look at what is, but takes a child's result and keeps it from being told to the session.
+`pi.*` are this host's own reads; a host where other tools stand behind these names must not let them pass.
+"""
 
 GateVerdict: TypeAlias = Literal["pass", "would_block", "block"]
 

@@ -1,4 +1,4 @@
-"""A stream of unknown length: head and tail in memory, all of it in a file once it is long; it knows no source."""
+"""A stream of unknown length: whole in memory, or in a file once it is too long to arrive; it knows no source."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -9,7 +9,9 @@ from host_bridge.excerpt import HEAD_SHARE, SHOWN_BYTES, from_character, marker,
 
 
 class Spill:
-    """A stream of unknown length: its head and tail in memory, all of it in a file once it is longer than shown."""
+    """A stream of unknown length: all of it in memory up to `memory_bytes`; past that all of it lies in a file, and
+    head and tail are kept to be shown.
+    """
 
     def __init__(
         self,
@@ -36,28 +38,47 @@ class Spill:
         self._tail = bytearray()
 
     def write(self, data: bytes) -> None:
-        """Take the next piece; memory stays below three times `memory_bytes`."""
+        """Take the next piece.
+
+        Raises: OSError: the file cannot be written.
+        """
         self.total_bytes += len(data)
-        if self._file is None and self.total_bytes <= self._memory:
-            self._head += data
-            return
         if self._file is None:
-            self._file = self._create()
-            self.path = self._planned
-            self._file.write(self._head)
-            self._tail += self._head
-            self._head += data[: self._memory - len(self._head)]
-        kept = min(len(data), max(0, self._limit - (self.total_bytes - len(data))))
+            self._head += data
+            if self.total_bytes > self._memory:
+                self._move()
+            return
+        self._keep(data, self.total_bytes - len(data))
+        self._tail += data[-SHOWN_BYTES:]
+        if len(self._tail) > 2 * SHOWN_BYTES:
+            del self._tail[:-SHOWN_BYTES]
+
+    def _move(self) -> None:
+        """From memory into the file; only what may be shown stays."""
+        self._file = self._create()
+        self.path = self._planned
+        self._keep(self._head, 0)
+        self._tail += self._head[-SHOWN_BYTES:]
+        del self._head[SHOWN_BYTES:]
+
+    def _keep(self, data: bytes | bytearray, before: int) -> None:
+        assert self._file is not None  # noqa: S101  made by `_move`
+        kept = min(len(data), max(0, self._limit - before))
         self.dropped_bytes += len(data) - kept
-        self._file.write(data[:kept])
-        self._tail += data[-self._memory :]
-        if len(self._tail) > 2 * self._memory:
-            del self._tail[: -self._memory]
+        self._file.write(memoryview(data)[:kept])
 
     def text(self, limit_bytes: int = SHOWN_BYTES) -> str:
-        """All of it, or head, marker and tail."""
+        """All of it, or head, marker and tail of at most `limit_bytes`.
+
+        Raises: OSError: it turned out too long as text, and the file cannot be written.
+        """
         if self._file is None:
-            return self._head.decode("utf-8", "replace")
+            text = self._head.decode("utf-8", "replace")
+            # What is no UTF-8 grows threefold as text, and has to arrive as well.
+            if len(text) * 3 <= self._memory or len(text.encode()) <= self._memory:
+                return text
+            self._move()
+        assert self._file is not None  # noqa: S101  just made
         if not self._file.closed:
             self._file.flush()
         head_bytes = int(limit_bytes * HEAD_SHARE)

@@ -7,6 +7,7 @@ program that needs them. Services enclose guests: a guest is dead before what se
 import os
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -251,10 +252,10 @@ async def open_host(
                 )
             )
             stack.callback(_feed_advisor(registry, live.advisor))
-            if live.advisor is not None and sources.servers is not None:
-                live.advisor.learn_sources = sources.servers.learn
             await live.start("resume" if resumed else "startup", level=level)
             services = await stack.enter_async_context(trio.open_nursery())
+            if live.advisor is not None and sources.servers is not None and schema_mode != "enforce":
+                live.advisor.look_for_sources = partial(services.start_soon, sources.servers.learn)
             context = RunContext(
                 session=live,
                 admission=admission,

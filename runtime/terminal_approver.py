@@ -21,7 +21,6 @@ class TerminalApprover:
     def __init__(self, path: str) -> None:
         self.path = path
         """The terminal's device."""
-        self._has_asked = False
 
     async def ask(self, request: ApprovalRequest) -> Answer:
         """Show the question and wait for one line.
@@ -33,10 +32,8 @@ class TerminalApprover:
             if _in_background(fd):
                 # Reading from a background job would stop the whole process.
                 return "deny"
-            if self._has_asked:
-                # What was typed beyond the last answer cannot be one to a question that nobody had seen.
-                termios.tcflush(fd, termios.TCIFLUSH)
-            self._has_asked = True
+            # What was typed before the question is seen cannot be its answer, be it the first or a later one.
+            termios.tcflush(fd, termios.TCIFLUSH)
             _write(fd, question_text(request))
             try:
                 await trio.lowlevel.wait_readable(fd)

@@ -15,7 +15,7 @@ from typing import Any, Final
 import msgspec
 
 from host_bridge.descriptor import Descriptor, Effect, Risk
-from host_bridge.mcp.names import ref_parts
+from host_bridge.mcp.names import may_be_part, ref_parts
 from host_bridge.mcp.settings import ServerSettings
 
 MANIFEST_BYTES: Final = 32 * 1024 * 1024
@@ -69,6 +69,16 @@ def tool_risk(settings: ServerSettings, tool: Tool) -> Risk:
     if settings.trust_annotations and tool.open_world_hint is False:
         return "write"
     return "network"
+
+
+def possible_risks(settings: ServerSettings, part: str) -> tuple[Risk, ...]:
+    """Every class that `tool_risk` could give a tool whose part of the ref is `part`, the likeliest first."""
+    named = [risk for name, risk in settings.risks.items() if may_be_part(name, part)]
+    if settings.risk is not None:
+        others: tuple[Risk, ...] = (settings.risk,)
+    else:
+        others = ("network", "read", "write") if settings.trust_annotations else ("network",)
+    return tuple(dict.fromkeys((*named, *others)))
 
 
 def descriptors(

@@ -55,10 +55,20 @@ def ref_parts(names: Iterable[str]) -> dict[str, str]:
     return parts
 
 
+def may_be_part(name: str, part: str) -> bool:
+    """Whether `ref_parts` could give `name` this part, whatever other names stand beside it."""
+    own = attribute_name(name)
+    return part == own or part.startswith(f"{_stem(own)}_")
+
+
+def _stem(part: str) -> str:
+    return part[: PART_CHARACTERS - 25]
+
+
 def _suffixed(part: str, name: str, taken: set[str]) -> str:
     digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()
     for length in (6, 12, 24, 64):
-        candidate = f"{part[: PART_CHARACTERS - 25]}_{digest[:length]}"
+        candidate = f"{_stem(part)}_{digest[:length]}"
         if candidate not in taken:
             return candidate
     raise ValueError(f"no part of a ref is left for {name!r}")

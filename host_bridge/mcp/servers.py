@@ -13,10 +13,10 @@ import trio
 
 from host_bridge.argument_errors import problems_text
 from host_bridge.arguments import SchemaValidator
-from host_bridge.descriptor import RISKS, Action, CallContext, Descriptor
+from host_bridge.descriptor import RISKS, Action, CallContext, Descriptor, Risk
 from host_bridge.errors import HandlerError
 from host_bridge.mcp.connection import ServerConnection
-from host_bridge.mcp.manifest import Manifest, ManifestCache, Tool, descriptors
+from host_bridge.mcp.manifest import Manifest, ManifestCache, Tool, descriptors, possible_risks
 from host_bridge.mcp.names import attribute_name, ref_parts
 from host_bridge.mcp.own_actions import own_actions
 from host_bridge.mcp.settings import server_settings
@@ -64,7 +64,11 @@ class McpServers:
                 host_environment=host_environment,
             )
         registry.replace_source(
-            ROOT, own_actions(self.connections, self.states, self._folder), roots=(ROOT,), resolver=self._resolve
+            ROOT,
+            own_actions(self.connections, self.states, self._folder),
+            roots=(ROOT,),
+            resolver=self._resolve,
+            foresight=self._possible_risks,
         )
         for name, connection in self.connections.items():
             cached = cache.load(name, connection.settings) if cache is not None else None
@@ -183,6 +187,14 @@ class McpServers:
             return None
         await self.connections[name].ready(ref=ref)
         return self._registry.lookup(ref)
+
+    def _possible_risks(self, ref: str) -> tuple[Risk, ...]:
+        """What a tool of a server that was never seen can be judged as; empty: it is known, or there is no server."""
+        for name, part in self._parts.items():
+            prefix = f"{ROOT}.{part}."
+            if ref.startswith(prefix) and name not in self.manifests and not self.connections[name].settings.disabled:
+                return possible_risks(self.connections[name].settings, ref.removeprefix(prefix))
+        return ()
 
     def _meant(self, ref: str) -> str | None:
         """The ref behind one that was written with the server's configured name: `mcp.my-server.get-issue`."""

@@ -4,7 +4,7 @@ It knows the host only by its port. A hint burns after its line is in the transc
 nothing burned, nothing is spent, and the heat stays.
 """
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -22,8 +22,6 @@ from runtime.transcript.entries import Entry, now_timestamp
 
 EXEC_TOOL: Final = "fabric_exec"
 """Pi's tool whose recorded code names MCP servers. Our own runs leave a trace instead."""
-LEARN_DEADLINE_SECONDS: Final = 15.0
-"""How long a prompt waits for servers that nobody has seen before; what comes later counts from the next prompt on."""
 APPEND_DEADLINE_SECONDS: Final = 10.0
 """An append and the burn that follows it are one step: a cancellation waits this long for them."""
 
@@ -41,8 +39,9 @@ class AdvisorService:
         self.index: Final = Fingerprint()
         self.state = AdvisorState()
         """What the advisor remembers now."""
-        self.learn_sources: Callable[[], Awaitable[None]] | None = None
-        """Makes sources known that never were (a server's first start); awaited before a prompt is read, in bounds."""
+        self.look_for_sources: Callable[[], None] | None = None
+        """Begins to make sources known that never were (a server's first start). No prompt waits for it: what is found
+        counts from the next prompt on."""
         self._refs: dict[str, dict[str, str]] = {}
         self._tools: dict[str, dict[str, str]] = {}
         self._unresolved: set[str] = set()
@@ -88,9 +87,8 @@ class AdvisorService:
 
         Raises: whatever the host's append raises; nothing burned then.
         """
-        if self.learn_sources is not None and self._may_hint():
-            with trio.move_on_after(LEARN_DEADLINE_SECONDS):
-                await self.learn_sources()
+        if self.look_for_sources is not None and self._may_hint():
+            self.look_for_sources()
         async with self._saying:  # prompts that overlap wait here: the second one meets what the first has burned
             return await self._consider(event.text)
 

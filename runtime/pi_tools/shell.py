@@ -19,12 +19,14 @@ from typing import Any, Final
 import trio
 
 from host_bridge.errors import HandlerError
+from host_bridge.excerpt import SHOWN_BYTES
 from host_bridge.kept_process import open_kept
-from host_bridge.results import ResultFolder, ResultTooLargeError
+from host_bridge.results import ARRIVAL_BYTES, ResultFolder, ResultTooLargeError
 from host_bridge.spill import Spill
 
-OUTPUT_BYTES: Final = 1024 * 1024
-"""Of one command's output in its result; as Pi gives to programs. All of it lies in a file when there is more."""
+OUTPUT_BYTES: Final = ARRIVAL_BYTES - SHOWN_BYTES
+"""Of one command's output in its result: what may arrive of any source, with room for the other fields. When there is
+more, head and tail come as they are shown, and a file has all of it."""
 ERROR_BYTES: Final = 2000
 """Of the output's end in the message of a failed command."""
 LONGEST_SECONDS: Final = 24 * 3600.0
@@ -93,7 +95,7 @@ async def run_command(
         code = 128 - code if code < 0 else code
         result: dict[str, Any] = {
             "ok": code == 0,
-            "output": output.text(OUTPUT_BYTES),
+            "output": _text(output),
             "exitCode": code,
             "truncated": output.path is not None,
             "wallTimeSeconds": round(seconds, 3),
@@ -116,13 +118,20 @@ async def _capture(process: trio.Process, output: Spill) -> None:
         raise HandlerError(f"pi.bash: its output could not be kept: {error}") from None
 
 
+def _text(output: Spill) -> str:
+    try:
+        return output.text()
+    except OSError as error:
+        raise HandlerError(f"pi.bash: its output could not be kept: {error}") from None
+
+
 async def _close(stream: Any) -> None:
     with trio.CancelScope(shield=True):
         await stream.aclose()
 
 
 def _ending(output: Spill) -> str:
-    text = output.text(OUTPUT_BYTES).strip()
+    text = _text(output).strip()
     if not text:
         return ""
     return f":\n{text}" if len(text) <= ERROR_BYTES else f":\n[…]{text[-ERROR_BYTES:]}"

@@ -101,7 +101,14 @@ async def test_what_enforce_lets_through_is_exactly_the_hosts_own_reads():
     async with open_host({"mcpServers": {"git": {"command": "mcp-server-git"}}}) as host:
         entries = host.registry.catalog().entries
     reads = {entry.descriptor.ref for entry in entries if entry.descriptor.risk == "read"}
-    assert reads - {"mcp.servers"} == PASSES
+    assert reads - {"mcp.servers", "agents.wait"} == PASSES
+
+
+async def test_enforce_refuses_to_wait_for_a_child_since_that_is_no_look_at_what_is():
+    with trio.fail_after(30):
+        async with open_host({"schema": {"mode": "enforce"}}) as host:
+            result = await host.run_program("return await agents.wait('x')")
+    assert (result.error.kind, [call.decision for call in result.calls]) == ("denied", ["blocked"])
 
 
 async def test_enforce_blocks_set_and_reset_before_any_prompt_and_lets_status_through():

@@ -63,11 +63,17 @@ class Calls:
 
 @asynccontextmanager
 async def opened(
-    entries: Mapping[str, Any], folder: Path, *, environment: Mapping[str, str] | None = None
+    entries: Mapping[str, Any],
+    folder: Path,
+    *,
+    environment: Mapping[str, str] | None = None,
+    policy: ApprovalPolicy | None = None,
+    **admitting: Any,
 ) -> AsyncIterator[Calls]:
     registry = Registry()
     results = ResultFolders(folder / "results")
-    admission = Admission(registry, policy=ApprovalPolicy(run_allow=ALL), validator=SchemaValidator())
+    policy = ApprovalPolicy(run_allow=ALL) if policy is None else policy
+    admission = Admission(registry, policy=policy, validator=SchemaValidator(), **admitting)
     async with open_mcp_servers(
         entries,
         registry,

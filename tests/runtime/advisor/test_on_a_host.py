@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 import trio
+import trio.testing
 
 from runtime import open_host
 from runtime.advisor.replay import HINT_TYPE, RUN_TYPE
@@ -28,15 +29,41 @@ def repository(path: Path) -> Path:
     return path
 
 
-async def test_a_prompt_hints_at_a_server_that_was_never_started_before(tmp_path: Path, monkeypatch):
+async def test_a_prompt_starts_a_server_that_was_never_seen_and_the_next_one_hints_at_it(tmp_path: Path, monkeypatch):
     monkeypatch.setenv("PI_CODING_AGENT_DIR", str(tmp_path / "agent"))
     with trio.fail_after(60):
         async with open_host(config=git_config(), session=tmp_path / "s.jsonl") as host:
+            learned = trio.Event()
+            host.registry.subscribe(lambda source: learned.set() if source == "mcp:git" else None)
+            await host.submit(PROMPT)
+            assert hints(host.session.host.store) == []
+            await learned.wait()
             await host.submit(PROMPT)
             (entry,) = hints(host.session.host.store)
             assert entry.get("content").startswith("mcp:git · ")
             await host.submit(PROMPT)
             assert len(hints(host.session.host.store)) == 1
+
+
+async def test_no_prompt_waits_for_a_server_that_never_answers(tmp_path: Path, monkeypatch):
+    monkeypatch.setenv("PI_CODING_AGENT_DIR", str(tmp_path / "agent"))
+    config = {"mcpServers": {"silent": {"command": "sleep", "args": ["600"]}}}
+    async with open_host(config=config, actions=[anvil_forge]) as host:
+        with trio.fail_after(10):  # its start may take 30 s
+            await host.submit("forge anvil bellows")
+        assert len(hints(host.session.host.store)) == 1
+        (state,) = (await host.run_program("return await mcp.servers()")).value
+        assert (state["state"], state["starts"]) == ("starting", 1)
+
+
+async def test_under_enforce_no_prompt_starts_a_server(tmp_path: Path, monkeypatch):
+    monkeypatch.setenv("PI_CODING_AGENT_DIR", str(tmp_path / "agent"))
+    with trio.fail_after(60):
+        async with open_host(config={**git_config(), "schema": {"mode": "enforce"}}) as host:
+            await host.submit(PROMPT)
+            await trio.testing.wait_all_tasks_blocked()
+            result = await host.run_program("return await tools.providers()")
+            assert [row["starts"] for row in result.value if row["name"] == "mcp.git"] == [0]
 
 
 async def test_a_call_in_a_program_burns_live_and_on_replay(tmp_path: Path, monkeypatch):

@@ -274,14 +274,11 @@ async def test_prompts_that_overlap_never_hint_at_one_source_twice(autojump_cloc
     assert len(hints(store)) == made.state.spent_hints == 1
 
 
-async def test_no_prompt_waits_for_unknown_servers_once_the_hints_are_spent():
+async def test_no_prompt_looks_for_unknown_servers_once_the_hints_are_spent():
     made = await started(TranscriptStore.in_memory(), max_per_session=1)
     asked = []
 
-    async def learn() -> None:
-        asked.append(1)
-
-    made.learn_sources = learn
+    made.look_for_sources = lambda: asked.append(1)
     await submit(made, "check the status of my fal job")
     await submit(made, "send or draft mail messages")
     assert asked == [1]

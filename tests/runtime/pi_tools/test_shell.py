@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 import trio
 
+from host_bridge.excerpt import SHOWN_BYTES
 from host_bridge.process_tree import members
 from runtime.pi_tools.shell import MARKER, shell_environment
 from tests.runtime.pi_tools.tools import Tools, project_in
@@ -52,13 +53,27 @@ async def test_a_failed_command_is_an_error_unless_it_is_settled(tools: Tools) -
 
 
 async def test_long_output_keeps_head_and_tail_and_lies_whole_in_a_file(tools: Tools) -> None:
-    done = await tools.value("bash", command="echo HEAD; head -c 3000000 /dev/zero | tr '\\0' x; echo TAIL")
+    done = await tools.value("bash", command="echo HEAD; head -c 34000000 /dev/zero | tr '\\0' x; echo TAIL")
     assert done["truncated"] is True
     assert done["output"].startswith("HEAD\n")
     assert done["output"].endswith("TAIL\n")
     assert f"all of it is in {done['fullOutputPath']}" in done["output"]
-    assert len(Path(done["fullOutputPath"]).read_bytes()) == 3_000_010
-    assert len(done["output"]) < 1_100_000
+    assert len(Path(done["fullOutputPath"]).read_bytes()) == 34_000_010
+    assert len(done["output"]) < SHOWN_BYTES + 500
+
+
+async def test_output_arrives_whole_up_to_the_cap_of_every_source_and_lies_in_no_file(tools: Tools) -> None:
+    done = await tools.value("bash", command="head -c 5000000 /dev/zero | tr '\\0' x")
+    assert (done["truncated"], done["output"]) == (False, "x" * 5_000_000)
+    assert "fullOutputPath" not in done
+
+
+async def test_output_that_is_no_text_and_would_grow_past_the_cap_lies_in_a_file(tools: Tools) -> None:
+    done = await tools.value("bash", command="head -c 12000000 /dev/zero | tr '\\0' '\\377'")
+    assert done["truncated"] is True
+    assert Path(done["fullOutputPath"]).stat().st_size == 12_000_000
+    assert done["output"].startswith("\ufffd")
+    assert len(done["output"]) < SHOWN_BYTES + 500
 
 
 TREES = {
