@@ -15,6 +15,7 @@ from mcp.client.client import Client
 from mcp.shared.exceptions import MCPError
 from pydantic import TypeAdapter
 
+from host_bridge.mcp.http import FORGOTTEN
 from host_bridge.mcp.manifest import MANIFEST_BYTES, Manifest, Tool, manifest, tools_of
 
 LIST_PAGES: Final = 200
@@ -26,11 +27,14 @@ logging.getLogger("mcp").addHandler(logging.NullHandler())
 
 
 class RequestFailedError(Exception):
-    """The server answered with an error, or with what is no answer. `closed`: the connection ended instead."""
+    """The server answered with an error, or with what is no answer. `closed`: the connection ended instead;
+    `forgotten`: the server no longer knows this session and did nothing with the request.
+    """
 
-    def __init__(self, message: str, *, closed: bool = False) -> None:
+    def __init__(self, message: str, *, closed: bool = False, forgotten: bool = False) -> None:
         super().__init__(message)
         self.closed = closed
+        self.forgotten = forgotten
 
 
 @asynccontextmanager
@@ -145,7 +149,7 @@ async def _answer(request: Any) -> Any:
         return await request
     except MCPError as error:
         closed = error.code == mcp_types.CONNECTION_CLOSED
-        raise RequestFailedError(error.message, closed=closed) from error
+        raise RequestFailedError(error.message, closed=closed, forgotten=error.code == FORGOTTEN) from error
     except pydantic.ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         where = ".".join(str(part) for part in first["loc"])

@@ -82,6 +82,9 @@ class ServerConnection:
         self._calls: trio.Nursery | None = None
         self._client: McpClient | None = None
         self._running = False
+        self._under_way = 0
+        """Requests that were handed to the server's task and are not over."""
+        self._leaving = False
 
     async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Serve until `stop`. Failures of the server end here as a state, never as an exception."""
@@ -111,15 +114,49 @@ class ServerConnection:
     async def request(self, send: Callable[["McpClient"], Awaitable[Any]], *, ref: str) -> Any:
         """Send one request, starting the server first if it has to be.
 
+        A server over HTTP that was started anew has forgotten the session and refuses the request unread: then it is
+        sent once more in a new session, as the protocol asks.
+
         Raises: HandlerError: the server cannot be started, it failed or died, or the deadline passed.
         """
         await self.ready(ref=ref)
         from host_bridge.mcp.client import RequestFailedError  # `ready` has seen to it that the SDK is loaded
 
+        client = self._client
+        try:
+            return await self._sent(send, ref)
+        except RequestFailedError as error:
+            if not error.forgotten:
+                raise HandlerError(f"{ref}: the server {self.name} refused or failed: {error}") from None
+        await self._leave(client)
+        await self.ready(ref=ref)
+        try:
+            return await self._sent(send, ref)
+        except RequestFailedError as error:
+            raise HandlerError(f"{ref}: the server {self.name} refused or failed: {error}") from None
+
+    async def _leave(self, client: "McpClient | None") -> None:
+        """Hang up on a session that is forgotten, once the calls that are still under way in it had time to end."""
+        self._leaving = True
+        with trio.move_on_after(CLOSING_SECONDS):
+            while self._client is client and self._under_way:
+                await self._changed.wait()
+        if self._client is client:
+            self._server_closed()
+        await self._cause()
+
+    async def _sent(self, send: Callable[["McpClient"], Awaitable[Any]], ref: str) -> Any:
+        """One request on the connection as it is.
+
+        Raises: RequestFailedError: the server's own refusal. HandlerError: anything else.
+        """
+        from host_bridge.mcp.client import RequestFailedError
+
         calls = self._calls
         if calls is None or self._client is None:
             raise HandlerError(f"{ref}: the server {self.name} ended before the call was sent: {self.error}")
         request = _Request(send)
+        self._under_way += 1
         calls.start_soon(self._serve, request)
         seconds = self.settings.timeout_ms / 1000
         try:
@@ -138,12 +175,10 @@ class ServerConnection:
                 f"{ref}: the server {self.name} ended while the call was running ({await self._cause()}); "
                 "whether the call took effect is not known"
             )
-        if isinstance(failure, RequestFailedError):
-            if any(sign in str(failure) for sign in TOO_LONG):
-                raise HandlerError(
-                    f"{ref}: {failure} (setting mcpServers.{self.name}.maxResultBytes); ask for less at a time", "limit"
-                )
-            raise HandlerError(f"{ref}: the server {self.name} refused or failed: {failure}")
+        if isinstance(failure, RequestFailedError) and any(sign in str(failure) for sign in TOO_LONG):
+            raise HandlerError(
+                f"{ref}: {failure} (setting mcpServers.{self.name}.maxResultBytes); ask for less at a time", "limit"
+            )
         if failure is not None:
             raise failure
         return request.value
@@ -180,11 +215,15 @@ class ServerConnection:
             raise
         finally:
             request.done.set()
+            self._under_way -= 1
+            if self._leaving and not self._under_way:
+                self._tell()
 
     async def _live(self) -> None:
         """One life of the server, from its start to its end."""
         self.starts += 1
         self._wake, self._closed, self._list_again = trio.Event(), False, False
+        self._leaving = False
         self._become("starting")
         born = trio.current_time()
         seconds = self.settings.start_timeout_ms / 1000
@@ -264,6 +303,10 @@ class ServerConnection:
 
     def _become(self, state: State) -> None:
         self.state = state
+        self._tell()
+
+    def _tell(self) -> None:
+        """Wake whoever waits for a change, to look again."""
         self._changed.set()
         self._changed = trio.Event()
 
@@ -272,6 +315,8 @@ def _sentence(error: BaseException) -> str:
     """The first plain cause inside a group, as one line."""
     while isinstance(error, BaseExceptionGroup) and error.exceptions:
         error = error.exceptions[0]
+    while not str(error).strip() and (cause := error.__cause__ or error.__context__) is not None:
+        error = cause
     told = error.strerror if isinstance(error, OSError) and error.strerror else error
     text = str(told).strip().partition("\n")[0][:300]
     return text if text and not isinstance(error, KeyError) else f"{type(error).__name__}: {text}".rstrip(": ")

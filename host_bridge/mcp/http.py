@@ -5,10 +5,17 @@ from contextlib import asynccontextmanager
 from typing import Any, Final
 
 import httpx2
+import msgspec
 from mcp.client.streamable_http import streamable_http_client
 
 CONNECT_SECONDS: Final = 10.0
 """To reach the server and to hand it a request; answers are bounded by the call's own deadline."""
+REASON_BYTES: Final = 64 * 1024
+"""Of the body of a refusal; a longer one is told without its words."""
+REASON_CHARACTERS: Final = 200
+FORGOTTEN: Final = -32099
+"""The code of the error that stands for a session which the server no longer knows; of implementations' own range."""
+_SESSION: Final = "mcp-session-id"
 
 
 class _BoundedStream(httpx2.AsyncByteStream):
@@ -63,8 +70,39 @@ class BoundedTransport(httpx2.AsyncHTTPTransport):
             await response.aclose()
             raise httpx2.RemoteProtocolError("the server compressed an answer although it was asked not to")
         if not streamed and isinstance(response.stream, httpx2.AsyncByteStream):
-            response.stream = _BoundedStream(response.stream, self._limit)
+            refused = response.status_code >= 400
+            response.stream = _BoundedStream(response.stream, REASON_BYTES if refused else self._limit)
+            if refused and request.method == "POST":
+                return await _explained(request, response)
         return response
+
+
+async def _explained(request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:
+    """A refusal as an error of the protocol that says what came; the SDK keeps neither status nor body."""
+    try:
+        body = await response.aread()
+    except (httpx2.StreamError, httpx2.TransportError):
+        body = b""
+    finally:
+        await response.aclose()
+    if not _speaks_protocol(body):
+        words = " ".join(body.decode("utf-8", "replace").split())[:REASON_CHARACTERS]
+        words = "" if words.startswith("<") else words
+        message = f"HTTP {response.status_code} {response.reason_phrase}".rstrip() + (f": {words}" if words else "")
+        code = -32603
+        if response.status_code == 404 and _SESSION in request.headers:
+            code, message = FORGOTTEN, "it no longer knows this session"
+        body = msgspec.json.encode({"jsonrpc": "2.0", "id": None, "error": {"code": code, "message": message}})
+    return httpx2.Response(
+        response.status_code, headers={"content-type": "application/json"}, content=body, request=request
+    )
+
+
+def _speaks_protocol(body: bytes) -> bool:
+    try:
+        return "jsonrpc" in msgspec.json.decode(body, type=dict[str, Any])
+    except (msgspec.MsgspecError, RecursionError, ValueError):
+        return False
 
 
 @asynccontextmanager

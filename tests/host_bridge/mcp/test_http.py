@@ -24,9 +24,10 @@ def free_port() -> int:
 
 
 @asynccontextmanager
-async def own_server() -> AsyncIterator[tuple[int, trio.Process]]:
+async def own_server(*script: str) -> AsyncIterator[tuple[int, trio.Process]]:
     port = free_port()
-    command = [sys.executable, str(HERE / "own_server.py"), "http", str(port)]
+    name, *arguments = script or ("own_server.py", "http")
+    command = [sys.executable, str(HERE / name), *arguments, str(port)]
     process = await trio.lowlevel.open_process(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         with trio.fail_after(30):
@@ -71,6 +72,45 @@ async def test_a_server_over_http_behaves_like_one_over_stdio(tmp_path: Path) ->
             kind, message = await calls.refusal("mcp.own.add", a=1, b=2)
             assert kind == "host"
             assert message.startswith("mcp.own.add: the server own ended while the call was running")
+
+
+async def test_a_call_that_meets_a_forgotten_session_is_sent_once_more_in_a_new_one(tmp_path: Path) -> None:
+    async with own_server("session_server.py") as (port, _):
+        async with opened({"s": {"url": f"http://127.0.0.1:{port}/mcp", "timeoutMs": 5000}}, tmp_path) as calls:
+            assert await calls.value("mcp.s.forget") == "1"
+            assert await calls.value("mcp.s.count") == "1"
+            assert calls.state("s")["starts"] == 2
+            await calls.value("mcp.s.forget")
+            got: list[str] = []
+
+            async def count() -> None:
+                got.append(await calls.value("mcp.s.count"))
+
+            async with trio.open_nursery() as nursery:
+                for _ in range(5):
+                    nursery.start_soon(count)
+            assert got == ["1"] * 5
+
+
+@pytest.mark.parametrize(
+    ("path", "told"),
+    [
+        ("locked", 'HTTP 401 Unauthorized: {"error":"invalid_token","error_description":"the token is stale"}'),
+        ("broken", "HTTP 500 Internal Server Error"),
+    ],
+)
+async def test_a_refusal_over_http_is_told_with_its_status_and_its_words(tmp_path: Path, path: str, told: str) -> None:
+    async with own_server("session_server.py") as (port, _):
+        async with opened({"s": {"url": f"http://127.0.0.1:{port}/{path}"}}, tmp_path) as calls:
+            kind, message = await calls.refusal("mcp.s.count")
+            assert (kind, message) == ("host", f"mcp.s.count: the server s could not be started: {told}")
+
+
+async def test_a_server_without_tls_behind_an_https_url_is_told_as_such(tmp_path: Path) -> None:
+    async with own_server("session_server.py") as (port, _):
+        async with opened({"s": {"url": f"https://127.0.0.1:{port}/mcp"}}, tmp_path) as calls:
+            _, message = await calls.refusal("mcp.s.count")
+            assert "SSL" in message
 
 
 async def test_a_url_that_nobody_serves_is_a_failed_start(tmp_path: Path) -> None:
