@@ -237,7 +237,10 @@ class ServerConnection:
                     start.deadline = math.inf
                     await self._serve_calls(client, found)
             if start.cancelled_caught and not self._stop.is_set():
-                self.error = f"it was not ready after {seconds:g} s (setting mcpServers.{self.name}.startTimeoutMs)"
+                why = f"; {self.error}" if self.error else ""
+                self.error = (
+                    f"it was not ready after {seconds:g} s (setting mcpServers.{self.name}.startTimeoutMs){why}"
+                )
         except Exception as error:
             self.error = self.error or _sentence(error)
         lived = trio.current_time() - born if self.state == "ending" else 0.0

@@ -7,6 +7,8 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
+import trio
+
 from host_bridge.errors import HandlerError
 from host_bridge.mcp.settings import McpSettingsError, ServerSettings, environment, http_headers
 
@@ -26,7 +28,8 @@ async def connected(
 ) -> AsyncIterator["McpClient"]:
     """A client of the server until the block ends; a server over stdio is started and ended with it.
 
-    `closed` is told at once when a server's output ends, `died` how it ended, once that is known.
+    `closed` is told at once when a server's output ends, `died` how it ended, once that is known, or what it printed
+    in place of messages.
 
     Raises: McpSettingsError: a variable is not set. OSError: it cannot be started. What the SDK raises of a handshake.
     """
@@ -60,6 +63,8 @@ async def _streams(
         return
     from host_bridge.mcp.stdio import open_stdio
 
+    if settings.cwd is not None and not await trio.Path(settings.cwd).is_dir():
+        raise McpSettingsError(f"mcpServers.{name}.cwd: {settings.cwd!r} is no folder")
     async with open_stdio(
         [settings.command or "", *settings.args],
         environment=environment(name, settings, host_environment),
@@ -72,6 +77,8 @@ async def _streams(
         finally:
             if server.closed:
                 died(server.obituary())
+            elif server.chatter:
+                died(server.complaint())
 
 
 def load_sdk() -> None:

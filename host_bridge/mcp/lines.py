@@ -87,6 +87,8 @@ async def decoded(item: bytes | Oversized) -> SessionMessage | None:
     """The message of a line; None for what is none: servers print banners and logs on standard output."""
     if isinstance(item, Oversized):
         return _failure(item.answers, f"answered with more than {item.limit_bytes} bytes")
+    if not item.lstrip().startswith(b"{"):
+        return None  # an error of the parser costs a hundred times as much, and a flood of such lines must cost little
     try:
         if len(item) > THREAD_BYTES:
             return SessionMessage(await trio.to_thread.run_sync(_parse, item))

@@ -36,6 +36,10 @@ READ_BYTES: Final = 64 * 1024
 STDERR_BYTES: Final = 4096
 """The end of what the server said on standard error, for the message when it dies."""
 
+CHATTER_BYTES: Final = 120
+CHATTER_LINES: Final = 20_000
+"""Lines in a row that are no messages: banners and logs are read over, a flood of them is no server."""
+
 Incoming = SessionMessage | Exception
 
 
@@ -49,6 +53,10 @@ class ServerProcess:
     closed: bool = False
     breach: str = ""
     """What it did that made us give up on it."""
+    chatter: str = ""
+    """The beginning of the first line, where it was no message and none has come since."""
+    has_spoken: bool = False
+    """Whether any message has come."""
     stderr_tail: bytearray = field(default_factory=bytearray)
 
     @property
@@ -68,7 +76,12 @@ class ServerProcess:
         else:
             how = f"it exited with status {status}"
         said = self.stderr_tail.decode("utf-8", "replace").strip().splitlines()
-        return f"{how}; it said: {said[-1][:300]}" if said else how
+        how += f"; it said: {said[-1][:300]}" if said else ""
+        return f"{how}; {self.complaint()}" if self.chatter else how
+
+    def complaint(self) -> str:
+        """What it printed where a message belongs; empty: nothing of the kind."""
+        return f"it printed {self.chatter!r} where a message of the protocol belongs" if self.chatter else ""
 
 
 @asynccontextmanager
@@ -115,6 +128,7 @@ async def open_stdio(
 
 async def _read(server: ServerProcess, to_session: MemoryObjectSendStream[Incoming], limit_bytes: int) -> None:
     lines = Lines(limit_bytes)
+    chatter = 0
     # Closed at the very end: once the session sees the end of its messages, `closed` and the status must be known.
     async with to_session:
         try:
@@ -122,7 +136,15 @@ async def _read(server: ServerProcess, to_session: MemoryObjectSendStream[Incomi
                 for item in lines.feed(data):
                     message = await decoded(item)
                     if message is not None:
+                        chatter, server.chatter, server.has_spoken = 0, "", True
                         await to_session.send(message)
+                        continue
+                    if not (server.chatter or server.has_spoken) and isinstance(item, bytes):
+                        server.chatter = item[:CHATTER_BYTES].decode("utf-8", "replace").strip()
+                    chatter += 1
+                if chatter > CHATTER_LINES:
+                    server.breach = server.complaint() or f"it printed {chatter} lines in a row that are no messages"
+                    break
                 if lines.unanswerable:
                     server.breach = f"it sent a message of more than {limit_bytes} bytes that answers no call"
                     break

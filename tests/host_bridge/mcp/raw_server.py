@@ -73,6 +73,10 @@ def call(request: dict[str, object]) -> None:
         reply(request, {"content": [{"type": "text", "text": "mine"}]})
     elif MODE == "odd":
         reply(request, {"content": [{"type": "text", "text": request["params"]["name"]}]})  # type: ignore[index]
+    elif MODE == "logs":
+        out.write(b"working\n" * 15_000)
+        out.flush()
+        reply(request, {"content": [{"type": "text", "text": "done"}]})
     elif MODE == "dies":
         os._exit(3)
     else:

@@ -55,6 +55,33 @@ async def test_a_banner_on_standard_output_is_read_over(tmp_path: Path) -> None:
         assert await calls.value("mcp.chatty.go") == "done"
 
 
+async def test_what_a_program_prints_that_is_no_server_is_told(tmp_path: Path) -> None:
+    entries = {
+        "usage": {"command": "sh", "args": ["-c", "echo Usage: tool FILE; exit 2"]},
+        "waits": {"command": "sh", "args": ["-c", "echo Listening; sleep 600"], "startTimeoutMs": 1500},
+        "flood": {"command": "yes", "args": ["garbage"]},
+        "lost": {"command": "cat", "cwd": "/no/such/folder"},
+    }
+    async with opened(entries, tmp_path) as calls:
+        told = "it printed {!r} where a message of the protocol belongs"
+        _, message = await calls.refusal("mcp.usage.go")
+        assert message.endswith("it exited with status 2; " + told.format("Usage: tool FILE"))
+        _, message = await calls.refusal("mcp.waits.go")
+        assert message.endswith("startTimeoutMs); " + told.format("Listening"))
+        with trio.fail_after(15):  # not its start deadline of 30 s
+            _, message = await calls.refusal("mcp.flood.go")
+        assert message.endswith(told.format("garbage"))
+        _, message = await calls.refusal("mcp.lost.go")
+        assert message.endswith("could not be started: mcpServers.lost.cwd: '/no/such/folder' is no folder")
+
+
+async def test_a_server_that_logs_to_standard_output_between_its_messages_goes_on(tmp_path: Path) -> None:
+    async with opened({"logs": raw("logs")}, tmp_path) as calls:
+        assert await calls.value("mcp.logs.go") == "done"
+        assert await calls.value("mcp.logs.go") == "done"
+        assert calls.state("logs")["starts"] == 1
+
+
 async def test_a_server_that_says_nothing_is_given_up_by_the_start_deadline(tmp_path: Path) -> None:
     async with opened({"mute": raw("mute", startTimeoutMs=1500)}, tmp_path) as calls:
         kind, message = await calls.refusal("mcp.mute.go")
