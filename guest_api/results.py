@@ -15,6 +15,9 @@ class Result(dict[str, Any]):
     __slots__ = ()
 
     def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            # The interpreter and its library look such names up on objects; a key must not answer them.
+            raise AttributeError(name)
         try:
             return self[name]
         except KeyError:

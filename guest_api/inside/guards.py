@@ -12,7 +12,7 @@ Attacked by `tests/escapes/programs` and `tests/guest_api/test_exports.py`.
 import builtins
 import datetime as dt
 from collections.abc import Callable, Sequence
-from types import MappingProxyType
+from types import GenericAlias, MappingProxyType
 from typing import Any, Final
 
 from guest_api import errors, proxies
@@ -40,13 +40,14 @@ def _type_of(value: Any) -> type:
     kind = type(value)
     if issubclass(kind, type):
         raise TypeError("type(x) of a class is not offered: compare classes with `is` or issubclass")
-    if kind in _NOT_TO_BE_MADE:
+    if kind in _NOT_TO_BE_MADE or issubclass(kind, GenericAlias):
         raise TypeError(f"type(x) of {value!r} is not offered")
     return kind
 
 
 _NOT_TO_BE_MADE: Final = frozenset({FrozenNamespace, proxies.HostNamespace})
-"""Their objects may have attributes of any name, and the interpreter looks some up on an object, not on its class."""
+"""Their objects may have attributes of any name, and the interpreter looks some up on an object, not on its class. The
+same is true of what `list[int]` answers: it has every attribute of what it was made from."""
 _ERRORS: Final[tuple[type[errors.ActionError], ...]] = (errors.ActionError, *errors.BY_KIND.values())
 _MISSING: Final = object()
 

@@ -1,6 +1,9 @@
 """Every callable that a program can name is walked: none is a module, none turns a string into an attribute or code."""
 
 import ast
+import copy
+import functools
+import operator
 import types
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -172,6 +175,83 @@ def test_no_export_runs_a_string_as_code() -> None:
             except BaseException:
                 pass
     assert ran == []
+
+
+COPIES_OR_READS_BY_STRING = {
+    copy.deepcopy: "copy.deepcopy hands its memo to `__deepcopy__`, and takes the names of attributes out of it",
+    functools.update_wrapper: "copies attributes",
+    functools.wraps: "copies attributes",
+    operator.attrgetter: "reads attributes",
+    operator.methodcaller: "calls methods",
+}
+HARMLESS = {
+    "ContextDecorator.__call__": "overridden by ours",
+    "AsyncContextDecorator.__call__": "overridden by ours",
+    "_recursive_repr": "wraps the __repr__ that dataclass has just made",
+}
+
+
+class Walk:
+    """Every Python function that an export leads to: by its class, its closure, or the globals that it names."""
+
+    def __init__(self) -> None:
+        self.found: set[str] = set()
+        self._seen: set[int] = set()
+
+    def visit(self, value: Any) -> None:
+        value = getattr(value, "__func__", value)
+        if id(value) in self._seen or isinstance(value, types.ModuleType):
+            return
+        self._seen.add(id(value))
+        if isinstance(value, types.FunctionType):
+            self._function(value)
+        elif isinstance(value, type):
+            for each in value.__mro__:
+                for member in vars(each).values():
+                    self.visit(member)
+        elif isinstance(value, property):
+            for accessor in (value.fget, value.fset, value.fdel):
+                self.visit(accessor)
+        elif type(value).__module__ != "builtins":
+            self.visit(type(value))
+
+    def _function(self, function: types.FunctionType) -> None:
+        for cell in function.__closure__ or ():
+            if cell != types.CellType():
+                self.visit(cell.cell_contents)
+        for code in _codes(function.__code__):
+            named = [function.__globals__.get(name) for name in code.co_names]
+            modules = [value for value in named if isinstance(value, types.ModuleType)]
+            named += [vars(module).get(name) for module in modules for name in code.co_names]
+            for value in named:
+                if isinstance(value, types.FunctionType | type) and value in COPIES_OR_READS_BY_STRING:
+                    self.found.add(function.__qualname__)
+                elif isinstance(value, types.FunctionType | type):
+                    self.visit(value)
+
+
+def _codes(code: types.CodeType) -> Iterator[types.CodeType]:
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            yield from _codes(constant)
+
+
+def test_no_export_leads_to_a_library_function_that_reads_or_writes_attributes_by_string() -> None:
+    walk = Walk()
+    for value in EXPORTS.values():
+        walk.visit(value)
+    assert walk.found == set(HARMLESS)
+
+
+def test_the_walk_finds_what_the_standard_library_leads_to() -> None:
+    import contextlib
+    import dataclasses
+
+    walk = Walk()
+    walk.visit(dataclasses.asdict)
+    walk.visit(contextlib.contextmanager)
+    assert {"_asdict_inner", "contextmanager"} <= walk.found
 
 
 def test_builtins_are_frozen_and_a_program_gets_its_own_copy() -> None:

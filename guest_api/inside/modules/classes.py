@@ -20,6 +20,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, Final, NoReturn, final
 
 from guest_api.inside import names
+from guest_api.inside.modules.functions import deep_copy
 
 # --- dataclasses
 
@@ -136,21 +137,57 @@ class FieldName:
 
 def fields(class_or_instance: Any) -> tuple[FieldName, ...]:
     """The fields' names, in order."""
+    _check_own(class_or_instance)
     return tuple(FieldName(each.name) for each in dataclasses.fields(class_or_instance))
+
+
+def _check_own(obj: Any) -> None:
+    """The fields of an object are those of its class: the standard library asks the object, and reads what they name.
+
+    Raises: TypeError: they are not.
+    """
+    cls = obj if isinstance(obj, type) else type(obj)
+    own = getattr(cls, "__dataclass_fields__", None)
+    if own is not None and getattr(obj, "__dataclass_fields__", None) is not own:
+        raise TypeError(f"the fields of this {cls.__name__} are not those of its class")
 
 
 def asdict(obj: Any, *, dict_factory: Callable[[Any], Any] = dict) -> Any:
     """`dataclasses.asdict`."""
-    return dataclasses.asdict(obj, dict_factory=dict_factory)
+    return _taken_apart(_instance(obj, "asdict"), dict_factory)
 
 
 def astuple(obj: Any, *, tuple_factory: Callable[[Any], Any] = tuple) -> Any:
     """`dataclasses.astuple`."""
-    return dataclasses.astuple(obj, tuple_factory=tuple_factory)
+    return _taken_apart(_instance(obj, "astuple"), lambda pairs: tuple_factory([value for _, value in pairs]))
+
+
+def _instance(obj: Any, called: str) -> Any:
+    if isinstance(obj, type) or not dataclasses.is_dataclass(type(obj)):
+        raise TypeError(f"{called}() should be called on dataclass instances")
+    return obj
+
+
+def _taken_apart(obj: Any, factory: Callable[[list[tuple[str, Any]]], Any]) -> Any:
+    """Of the standard library's making, but for the copies at the leaves: those hand a program no memo to write in."""
+    kind = type(obj)
+    if dataclasses.is_dataclass(kind):
+        return factory(
+            [(each.name, _taken_apart(getattr(obj, each.name), factory)) for each in dataclasses.fields(kind)]
+        )
+    if isinstance(obj, tuple) and hasattr(obj, "_fields"):
+        return kind(*[_taken_apart(item, factory) for item in obj])
+    if isinstance(obj, list | tuple):
+        return kind([_taken_apart(item, factory) for item in obj])
+    if isinstance(obj, dict):
+        pairs = [(_taken_apart(key, factory), _taken_apart(item, factory)) for key, item in obj.items()]
+        return kind(obj.default_factory, pairs) if isinstance(obj, collections.defaultdict) else kind(pairs)
+    return deep_copy(obj)
 
 
 def replace(obj: Any, /, **changes: Any) -> Any:
     """`dataclasses.replace`."""
+    _check_own(obj)
     return dataclasses.replace(obj, **changes)
 
 

@@ -2,10 +2,11 @@
 
 import contextlib
 import copy
+import copyreg
 import functools
 import operator
 from collections.abc import Callable
-from types import MethodType
+from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import Any, Final, NoReturn, final
 
 _KEPT: Final = ("__name__", "__qualname__", "__doc__")
@@ -95,34 +96,52 @@ FUNCTOOLS: Final[dict[str, Any]] = {
 }
 
 
+class _Manager(contextlib._GeneratorContextManager[Any, Any, Any]):
+    """What a context manager function answers; as a decorator it takes over fixed attributes, as `wraps` does."""
+
+    def __call__(self, func: Any) -> Any:
+        """Run `func` inside the context."""
+
+        def inner(*arguments: Any, **keywords: Any) -> Any:
+            with self._recreate_cm():
+                return func(*arguments, **keywords)
+
+        return wraps(func)(inner)
+
+
+class _AsyncManager(contextlib._AsyncGeneratorContextManager[Any, Any]):
+    """The same for an async one."""
+
+    def __call__(self, func: Any) -> Any:
+        """Run `func` inside the context."""
+
+        async def inner(*arguments: Any, **keywords: Any) -> Any:
+            async with self._recreate_cm():
+                return await func(*arguments, **keywords)
+
+        return wraps(func)(inner)
+
+
 def contextmanager(func: Callable[..., Any]) -> Callable[..., Any]:
     """`contextlib.contextmanager`."""
-    make = contextlib.contextmanager(_call(func))
-
-    def helper(*arguments: Any, **keywords: Any) -> Any:
-        return make(*arguments, **keywords)
-
-    _take_over(helper, func)
-    return helper
+    return _making(_Manager, func)
 
 
 def asynccontextmanager(func: Callable[..., Any]) -> Callable[..., Any]:
     """`contextlib.asynccontextmanager`."""
-    make = contextlib.asynccontextmanager(_call(func))
+    return _making(_AsyncManager, func)
+
+
+def _making(manager: Any, func: Callable[..., Any]) -> Callable[..., Any]:
+    def call(*arguments: Any, **keywords: Any) -> Any:
+        # A plain function in between: contextlib copies the attributes of what it is given.
+        return func(*arguments, **keywords)
 
     def helper(*arguments: Any, **keywords: Any) -> Any:
-        return make(*arguments, **keywords)
+        return manager(call, arguments, keywords)
 
     _take_over(helper, func)
     return helper
-
-
-def _call(func: Callable[..., Any]) -> Callable[..., Any]:
-    # A plain function in between: contextlib copies the attributes of what it is given.
-    def call(*arguments: Any, **keywords: Any) -> Any:
-        return func(*arguments, **keywords)
-
-    return call
 
 
 CONTEXTLIB: Final[dict[str, Any]] = {
@@ -147,10 +166,107 @@ def shallow_copy(x: Any) -> Any:
 
 
 def deep_copy(x: Any, memo: Any = None) -> Any:
-    """`copy.deepcopy`. The memo is a plain dict, or the copying of anything would run through a program's methods."""
+    """`copy.deepcopy`, with a program's memo in view.
+
+    The standard one looks everything up in the memo and leaves everything there, also the dict of attributes from which
+    it makes the copy: a program that holds the memo (`__deepcopy__` is handed it) put names of its choice into that
+    dict. Here an object's attributes have the names that they had, and classes and functions are never looked up.
+    The memo is a plain dict, or the copying of anything would run through a program's methods.
+    """
     if memo is not None and type(memo) is not dict:
         raise TypeError(f"memo is a dict, not {type(memo).__name__}")
-    return copy.deepcopy(x, memo)
+    return _deep(x, {} if memo is None else memo)
+
+
+_UNKNOWN: Final = object()
+_ATOMS: Final = frozenset(
+    {
+        *(bool, int, float, complex, bytes, str, range, property),
+        *(type(None), type(Ellipsis), type(NotImplemented), BuiltinFunctionType, FunctionType),
+    }
+)
+
+
+def _deep(x: Any, memo: dict[int, Any]) -> Any:
+    kind = type(x)
+    if kind in _ATOMS or issubclass(kind, type):
+        return x
+    known = memo.get(id(x), _UNKNOWN)
+    if known is not _UNKNOWN:
+        return known
+    made: Any
+    if kind is list:
+        memo[id(x)] = made = []
+        for item in x:
+            made.append(_deep(item, memo))
+    elif kind is dict:
+        memo[id(x)] = made = {}
+        for key, item in x.items():
+            made[_deep(key, memo)] = _deep(item, memo)
+    elif kind is tuple:
+        made = _deep_tuple(x, memo)
+    elif kind is MethodType:
+        made = MethodType(x.__func__, _deep(x.__self__, memo))
+    else:
+        made = _deep_object(x, memo)
+    if made is not x:
+        memo[id(x)] = made
+        memo.setdefault(id(memo), []).append(x)  # lives as long as the memo: its id means nothing else meanwhile
+    return made
+
+
+def _deep_tuple(x: tuple[Any, ...], memo: dict[int, Any]) -> Any:
+    made = tuple([_deep(item, memo) for item in x])
+    known = memo.get(id(x), _UNKNOWN)
+    if known is not _UNKNOWN:
+        return known  # it holds itself, and was copied on the way
+    return x if all(new is old for new, old in zip(made, x, strict=True)) else made
+
+
+def _deep_object(x: Any, memo: dict[int, Any]) -> Any:
+    copier = getattr(x, "__deepcopy__", None)
+    if copier is not None:
+        return copier(memo)
+    reduce = copyreg.dispatch_table.get(type(x))
+    reduced = reduce(x) if reduce is not None else x.__reduce_ex__(4)
+    return x if isinstance(reduced, str) else _rebuilt(x, memo, *reduced)
+
+
+def _rebuilt(
+    x: Any,
+    memo: dict[int, Any],
+    make: Any,
+    arguments: tuple[Any, ...],
+    state: Any = None,
+    items: Any = None,
+    pairs: Any = None,
+) -> Any:
+    made = make(*[_deep(each, memo) for each in arguments])
+    memo[id(x)] = made
+    if state is not None:
+        state = _deep_state(state, memo)
+        if hasattr(made, "__setstate__"):
+            made.__setstate__(state)
+        else:
+            plain, slots = state if isinstance(state, tuple) and len(state) == 2 else (state, None)
+            if plain is not None:
+                made.__dict__.update(plain)
+            for name, value in (slots or {}).items():
+                setattr(made, name, value)
+    for item in items or ():
+        made.append(_deep(item, memo))
+    for key, value in pairs or ():
+        made[_deep(key, memo)] = _deep(value, memo)
+    return made
+
+
+def _deep_state(state: Any, memo: dict[int, Any]) -> Any:
+    """The values are copied, the names are those that were there; the memo never sees what holds them."""
+    if type(state) is dict:
+        return {name: _deep(value, memo) for name, value in state.items()}
+    if type(state) is tuple:
+        return tuple([_deep_state(each, memo) for each in state])
+    return _deep(state, memo)
 
 
 COPY: Final[dict[str, Any]] = {"Error": copy.Error, "copy": shallow_copy, "deepcopy": deep_copy}

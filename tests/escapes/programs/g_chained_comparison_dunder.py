@@ -1,0 +1,1 @@
+return 1 < (2).__class__.__base__ > 3

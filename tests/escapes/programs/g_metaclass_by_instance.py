@@ -1,0 +1,4 @@
+import json
+class Made(json):
+    pass
+return Made

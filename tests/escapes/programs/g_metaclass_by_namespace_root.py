@@ -1,0 +1,3 @@
+class Made(agents):
+    pass
+return Made

@@ -1,0 +1,2 @@
+import weakref
+return weakref.ref(print)
