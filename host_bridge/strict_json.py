@@ -31,6 +31,13 @@ class NotJsonError(ValueError):
         self.reason = reason
 
 
+class NestedTooDeeplyError(ValueError):
+    """JSON, as far as it was read, that goes deeper than a decoder does."""
+
+    def __init__(self) -> None:
+        super().__init__("nested too deeply")
+
+
 def encode(value: object, *, lone_surrogates: bool = False) -> bytes:
     """`value` as one line of strict JSON without its newline; `msgspec.Raw` parts go out verbatim.
 
@@ -44,7 +51,7 @@ def encode(value: object, *, lone_surrogates: bool = False) -> bytes:
 def decode(line: bytes) -> Any:
     """The JSON value of a line, read as tolerantly as Pi reads it.
 
-    Raises: ValueError: the line is no JSON.
+    Raises: ValueError: the line is no JSON. NestedTooDeeplyError: it may be, and goes too deep.
     """
     try:
         return _decoder.decode(line)
@@ -55,7 +62,7 @@ def decode(line: bytes) -> Any:
     try:
         return json.loads(text, parse_constant=_refuse_constant, parse_int=_exact_integer)
     except RecursionError as error:
-        raise ValueError("nested too deeply") from error
+        raise NestedTooDeeplyError from error
 
 
 def decode_strict(text: str | bytes) -> Any:
@@ -72,7 +79,7 @@ def decode_strict(text: str | bytes) -> Any:
             parse_int=_bounded_integer,
         )
     except RecursionError:
-        raise ValueError("nested too deeply") from None
+        raise NestedTooDeeplyError from None
 
 
 def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -5,9 +5,10 @@ Map: `host.py` composes everything (`open_host`); `session.py` holds the order o
 `fabric.json`; `cli.py` and `commands/` are the command line.
 """
 
-from typing import TYPE_CHECKING, Any
-
+TYPE_CHECKING = False  # as type checkers know it; importing `typing` would delay the answer to an early Ctrl-C
 if TYPE_CHECKING:
+    from typing import Any
+
     from host_bridge.actions import action
     from host_bridge.approval_prompt import Answer, ApprovalRequest
     from runtime.config import Config, ConfigError, load_config
@@ -42,7 +43,7 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> "Any":
     """Import a public name at its first use: `pi-fabric --help` pays for none of them."""
     import importlib
 

@@ -1,16 +1,20 @@
 """`pi-fabric sessions`: list, show, tree, check and migrate session files. Only `migrate` writes: a new file."""
 
+import itertools
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import wraps
 from pathlib import Path
 from typing import Any, Final, ParamSpec
 
 import click
+import msgspec
 
 from host_bridge import strict_json
+from runtime.long_output import with_progress, write_lines
 from runtime.thinking.entry import encode
 from runtime.thinking.replay import replay
+from runtime.transcript.branch import Branch
 from runtime.transcript.entries import CAPABILITY_ENTRY, RUN_ENTRY, Entry
 from runtime.transcript.errors import TranscriptError
 from runtime.transcript.folder import list_sessions, session_dir_for
@@ -37,10 +41,10 @@ def _refusals(function: Callable[P, None]) -> Callable[P, None]:
             function(*args, **kwargs)
         except TranscriptError as error:
             _stop(str(error))
-        except BrokenPipeError:
-            raise  # `| head` has seen enough: click ends quietly
         except OSError as error:
-            _stop(f"{error.filename}: {error.strerror}" if error.filename else str(error))
+            if not error.filename:
+                raise  # standard output: the entry point says so, or nothing where a reader like `head` left
+            _stop(f"{error.filename}: {error.strerror}")
 
     return guarded
 
@@ -117,12 +121,7 @@ def show_command(file: Path, as_json: bool) -> None:
             click.echo(plain(f"forked from {header.parent_session}"))
         if store.name:
             click.echo(plain(f"name {store.name}"))
-        labels = store.labels
-        for entry in store.branch():
-            tail = f"  [{labels[entry.id]}]" if entry.id in labels else ""
-            click.echo(plain(f"{entry.id}  {describe(entry)}{tail}"))
-            for detail in details(entry):
-                click.echo(plain(f"    {detail}"))
+        write_lines(_branch_lines(store))
         click.echo(f"leaf {store.leaf_id}, {len(store.branch())} of {len(store)} entries on its branch")
         _mention_damage(store)
 
@@ -142,26 +141,9 @@ def tree_command(file: Path, as_json: bool) -> None:
     """  # noqa: D301  \b is click's own mark
     with TranscriptStore.open(file, read_only=True) as store:
         if as_json:
-            active = set(store.branch_ids())
-            labels = store.labels
-            nodes = [
-                {
-                    "id": entry.id,
-                    "parentId": entry.parent_id,
-                    "type": entry.type,
-                    "customType": entry.custom_type,
-                    "line": store.tree.place(node).line,
-                    "active": entry.id in active,
-                    "label": labels.get(entry.id),
-                    "text": describe(entry),
-                    "details": details(entry),
-                }
-                for node, entry in enumerate(store.entries())
-            ]
-            _print_json({"leaf": store.leaf_id, "nodes": nodes})
+            _print_tree_json(store)
             return
-        for line in outline(store):
-            click.echo(line)
+        write_lines(outline(store))
         _mention_damage(store)
 
 
@@ -181,7 +163,7 @@ def check_command(file: Path, as_json: bool) -> None:
     with TranscriptStore.open(file, read_only=True) as store:
         damage = store.damage
         skipped = [finding.line for finding in damage if finding.skipped]
-        unanswered = missing_results(store.branch())
+        unanswered = _unanswered(store.branch())
         if as_json:
             _print_json(
                 {
@@ -202,7 +184,7 @@ def check_command(file: Path, as_json: bool) -> None:
                 click.echo(plain(f"note: {note}"))
             click.echo(f"{len(damage)} damaged places, {len(skipped)} lines skipped, {len(store)} entries usable")
     if damage:
-        sys.exit(DAMAGED)
+        click.get_current_context().exit(DAMAGED)
 
 
 @command.command("migrate")
@@ -227,26 +209,84 @@ def migrate_command(file: Path, new_file: Path | None, as_json: bool) -> None:
         click.echo(f"{target}")
 
 
+def _branch_lines(store: TranscriptStore) -> Iterator[str]:
+    labels = store.labels
+    for entry in store.branch():
+        tail = f"  [{labels[entry.id]}]" if entry.id in labels else ""
+        yield plain(f"{entry.id}  {describe(entry)}{tail}")
+        for detail in details(entry):
+            yield plain(f"    {detail}")
+
+
+class _Node(msgspec.Struct, gc=False, rename="camel"):
+    """An entry in `tree --json`."""
+
+    id: str
+    parent_id: str | None
+    type: str
+    custom_type: str | None
+    line: int
+    active: bool
+    label: str | None
+    text: str
+    details: list[str]
+
+
+def _print_tree_json(store: TranscriptStore) -> None:
+    """One JSON object, a node at a time: a long session is never whole in memory."""
+    encode_node = msgspec.json.Encoder().encode
+    active, labels = store.tree.marks(store.tree.leaf), store.labels
+
+    def nodes() -> Iterator[str]:
+        between = "["
+        entries = store.entries()
+        shown = zip(with_progress(entries, len(entries), "reading"), active, store.tree.places.lines(), strict=True)
+        for entry, is_active, number in shown:
+            node = _Node(
+                id=entry.id,
+                parent_id=entry.parent_id,
+                type=entry.type,
+                custom_type=entry.custom_type,
+                line=number,
+                active=bool(is_active),
+                label=labels.get(entry.id),
+                text=describe(entry),
+                details=details(entry),
+            )
+            try:
+                line = encode_node(node)
+            except UnicodeEncodeError:
+                line = _encoded(node)
+            yield between + line.decode()
+            between = ","
+
+    leaf = _encoded(store.leaf_id).decode()
+    write_lines(itertools.chain([f'{{"leaf":{leaf},"nodes":'], nodes(), ["]}" if len(store) else "[]}"]))
+
+
+def _unanswered(branch: Branch) -> list[str]:
+    messages = branch.of_type("message")
+    return missing_results(with_progress(messages.lines(), len(messages), "checking"))
+
+
 def _shown(store: TranscriptStore) -> dict[str, Any]:
     branch = store.branch()
     thinking = replay(branch)
-    hints: list[dict[str, Any]] = []
-    runs: list[dict[str, Any]] = []
-    level = model = None
-    for entry in branch:
-        if entry.custom_type == CAPABILITY_ENTRY:
-            hints.append({"id": entry.id, "namespaces": hinted_namespaces(entry)})
-        elif entry.custom_type == RUN_ENTRY:
-            runs.append({"id": entry.id, "data": entry.data})
-        level = entry.thinking_level or level
-        model = _model_of(entry) or model
+    hinted = (branch[position] for position in branch.positions("custom_message", CAPABILITY_ENTRY))
+    hints = [{"id": entry.id, "namespaces": hinted_namespaces(entry)} for entry in hinted]
+    ran = (branch[position] for position in branch.positions("custom", RUN_ENTRY))
+    runs = [{"id": entry.id, "data": entry.data} for entry in ran]
+    levels = (branch[position].thinking_level for position in reversed(branch.positions("thinking_level_change")))
+    level = next(filter(None, levels), None)
+    changes = branch.positions("model_change")
+    model = _model_of(branch[changes[-1]]) if changes else None
     return {
         "path": str(store.path),
         "version": store.version,
         "header": dict(store.header.fields),
         "name": store.name,
         "leaf": store.leaf_id,
-        "branch": branch.ids,
+        "branch": _id_list(branch.ids),
         "entries": len(store),
         "labels": store.labels,
         "level": level,
@@ -255,15 +295,21 @@ def _shown(store: TranscriptStore) -> dict[str, Any]:
         "overrideMalformed": thinking.malformed,
         "hints": hints,
         "runs": runs,
-        "missingResults": missing_results(branch),
+        "missingResults": _unanswered(branch),
         "skipped": [finding.line for finding in store.skipped],
         "readOnlyReason": None if store.read_only_reason == "opened read-only" else store.read_only_reason,
     }
 
 
-def _model_of(entry: Entry) -> dict[str, Any] | None:
-    if entry.type != "model_change":
-        return None
+def _id_list(ids: list[str]) -> msgspec.Raw | list[str]:
+    """Encoded at once, without a look at each of a million ids; ids with a lone surrogate are left to the long way."""
+    try:
+        return msgspec.Raw(msgspec.json.encode(ids))
+    except UnicodeEncodeError:
+        return ids
+
+
+def _model_of(entry: Entry) -> dict[str, Any]:
     return {"provider": entry.get("provider"), "modelId": entry.get("modelId")}
 
 
@@ -286,8 +332,12 @@ def _mention_damage(store: TranscriptStore) -> None:
 
 
 def _print_json(value: Any) -> None:
+    click.echo(_encoded(value).decode())
+
+
+def _encoded(value: object) -> bytes:
     # An entry with a lone surrogate is shown escaped, as it stands in the file.
-    click.echo(strict_json.encode(value, lone_surrogates=True).decode())
+    return strict_json.encode(value, lone_surrogates=True)
 
 
 def _stop(message: str) -> None:

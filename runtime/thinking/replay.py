@@ -77,6 +77,8 @@ def _changed_by_others(branch: Sequence[Entry], later_changes: list[int], overri
 
 def _baseline_is_unset(branch: Sequence[Entry], own: list[int], changes: list[int]) -> bool:
     """Whether nobody had chosen a level when the first of the overrides that follow on each other began."""
+    if not changes or changes[0] > own[-1]:
+        return True  # whichever of them was the first; a long row of overrides is not walked for it
     first = len(own) - 1
     while first > 0 and _is_live(branch[own[first - 1]]):
         first -= 1

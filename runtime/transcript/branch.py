@@ -1,5 +1,6 @@
 """Entries of a store in an order, each line read when it is looked at; it changes nothing and keeps no line."""
 
+from array import array
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final, overload
 
@@ -41,7 +42,21 @@ class Branch(Sequence[Entry]):
             return Branch(self._store, self._nodes[index])
         return self._store._entry_at(self._nodes[index])  # noqa: SLF001  the store's own view
 
+    def of_type(self, type: str) -> "Branch":  # noqa: A002
+        """The entries of a type, in this order."""
+        nodes = self._nodes
+        return Branch(self._store, array("I", [nodes[position] for position in self.positions(type)]))
+
+    def lines(self) -> Iterator[bytes]:
+        """The entries' bytes alone, line breaks included: for a pass over very many of them."""
+        return (line for _, line in self._read())
+
     def __iter__(self) -> Iterator[Entry]:
+        entry_of = self._store._entry_of  # noqa: SLF001  the store's own view
+        return (entry_of(node, line) for node, line in self._read())
+
+    def _read(self) -> Iterator[tuple[int, bytes]]:
+        """Nodes and their lines, neighbours read together."""
         store = self._store
         for start in range(0, len(self._nodes), _BULK_NODES):
             nodes = self._nodes[start : start + _BULK_NODES]
@@ -49,13 +64,13 @@ class Branch(Sequence[Entry]):
             first = min(place.offset for place in places)
             span = max(place.offset + place.length for place in places) - first
             if span > _BULK_SPREAD * sum(place.length for place in places):
-                for node in nodes:
-                    yield store._entry_at(node)  # noqa: SLF001
+                for node, place in zip(nodes, places, strict=True):
+                    yield node, store._source.read(place.offset, place.length)  # noqa: SLF001
                 continue
             data = store._source.read(first, span)  # noqa: SLF001
             for node, place in zip(nodes, places, strict=True):
                 begin = place.offset - first
-                yield store._entry_of(node, data[begin : begin + place.length])  # noqa: SLF001
+                yield node, data[begin : begin + place.length]
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Sequence) and list(self) == list(other)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from host_bridge import strict_json
 from runtime.transcript.entries import Entry
+from runtime.transcript.sources import naming
 
 
 def branch_lines(branch: Sequence[Entry]) -> Iterator[bytes]:
@@ -34,7 +35,7 @@ def write_new_file(path: Path, lines: Iterable[bytes], *, durable: bool) -> None
     draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}.draft")
     fd = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     try:
-        with os.fdopen(fd, "wb") as file:
+        with naming(path), os.fdopen(fd, "wb") as file:
             for line in lines:
                 file.write(line + b"\n")
             file.flush()

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from host_bridge import strict_json
+from runtime.transcript.deep_lines import decode_line
 
 THINKING_ENTRY: Final = "pi-fabric-thinking"
 """Custom entry that records a thinking override; null ends it."""
@@ -33,12 +34,12 @@ class Entry:
     _fields: Mapping[str, Any] | None
 
     def __init__(self, *, id: str, parent_id: str | None, type: str, raw: bytes) -> None:  # noqa: A002
-        put = object.__setattr__
-        put(self, "id", id)
-        put(self, "parent_id", parent_id)
-        put(self, "type", type)
-        put(self, "raw", raw)
-        put(self, "_fields", None)
+        # The slots' own setters: a frozen entry is made millions of times.
+        _put_id(self, id)
+        _put_parent_id(self, parent_id)
+        _put_type(self, type)
+        _put_raw(self, raw)
+        _put_fields(self, None)
 
     @classmethod
     def parse(cls, line: bytes) -> "Entry":
@@ -46,7 +47,7 @@ class Entry:
 
         Raises: ValueError: the line is no JSON object with an id and a type.
         """
-        fields = strict_json.decode(line)
+        fields = decode_line(line)
         if not isinstance(fields, dict):
             raise ValueError("a line that is no JSON object")  # noqa: TRY004  damage, not a caller's type error
         entry_id, kind, parent_id = fields.get("id"), fields.get("type"), fields.get("parentId")
@@ -83,9 +84,12 @@ class Entry:
 
     @property
     def fields(self) -> Mapping[str, Any]:
-        """The whole entry as decoded JSON, unknown fields included; do not change it."""
+        """The whole entry as decoded JSON, unknown fields included; do not change it.
+
+        A field nested deeper than the decoders go is `msgspec.Raw`.
+        """
         if self._fields is None:
-            decoded = strict_json.decode(self.raw)
+            decoded = decode_line(self.raw)
             object.__setattr__(self, "_fields", decoded if isinstance(decoded, dict) else {})
         fields: Mapping[str, Any] = self._fields  # type: ignore[assignment]
         return fields
@@ -149,6 +153,11 @@ class Entry:
 
     def __repr__(self) -> str:
         return f"<Entry {self.type} {self.id} after {self.parent_id}>"
+
+
+_put_id, _put_parent_id, _put_type, _put_raw, _put_fields = (
+    vars(Entry)[name].__set__ for name in ("id", "parent_id", "type", "raw", "_fields")
+)
 
 
 def now_timestamp() -> str:

@@ -1,5 +1,6 @@
 """Line one of a session file. It knows the header's fields, and which versions are read, appended to or refused."""
 
+import math
 import os
 import re
 import secrets
@@ -7,12 +8,20 @@ import time
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from guest_api.bounds import shown
 from host_bridge import strict_json
 from runtime.transcript.entries import now_timestamp
 
 VERSION: Final = 3
 """The version that is written; Pi 1.6 writes the same."""
 _SESSION_ID: Final = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?")
+
+
+class UnknownVersionError(ValueError):
+    """A header whose version is no number: nobody can say how its entries are meant."""
+
+    def __init__(self, version: object) -> None:
+        super().__init__(f"version {shown(version)} is no version number")
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,13 +40,15 @@ class Header:
 
     @classmethod
     def from_fields(cls, fields: object) -> "Header | None":
-        """The header in a decoded line; None where it is something else."""
+        """The header in a decoded line; None where it is something else.
+
+        Raises: UnknownVersionError.
+        """
         if not isinstance(fields, dict) or fields.get("type") != "session" or not isinstance(fields.get("id"), str):
             return None
-        version = fields.get("version", 1)
         return cls(
             id=fields["id"],
-            version=int(version) if isinstance(version, int | float) and not isinstance(version, bool) else 1,
+            version=_version(fields.get("version")),
             timestamp=_text(fields.get("timestamp")) or "",
             cwd=_text(fields.get("cwd")),
             parent_session=_text(fields.get("parentSession")),
@@ -80,6 +91,15 @@ def new_session_id() -> str:
 def new_entry_id() -> str:
     """Eight hex digits, as Pi's entry ids; the caller checks for a collision."""
     return os.urandom(4).hex()
+
+
+def _version(value: object) -> int:
+    if value is None:
+        return 1  # the first version had no such field; Pi takes null for none
+    # "3" and true are numbers to JavaScript alone, and an infinity to nobody.
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise UnknownVersionError(value)
+    return int(value)
 
 
 def _text(value: object) -> str | None:

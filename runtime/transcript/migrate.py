@@ -9,6 +9,7 @@ from typing import Any
 
 from host_bridge import strict_json
 from runtime.transcript.copies import write_new_file
+from runtime.transcript.deep_lines import decode_line
 from runtime.transcript.errors import NotASessionError, TranscriptError
 from runtime.transcript.header import VERSION, Header
 from runtime.transcript.scan import read_header
@@ -78,7 +79,7 @@ def _all_lines(source: LineSource) -> list[bytes]:
 
 def _decoded(line: bytes) -> Any:
     try:
-        return strict_json.decode(line) if line.strip() else None
+        return decode_line(line) if line.strip() else None
     except ValueError:
         return None
 

@@ -3,12 +3,40 @@
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+import msgspec
+
 from runtime.thinking.entry import MalformedEntryError, decode
+from runtime.transcript.branch import Branch
 from runtime.transcript.entries import CAPABILITY_ENTRY, RUN_ENTRY, THINKING_ENTRY, Entry
 from runtime.transcript.store import TranscriptStore
-from runtime.transcript.tree import ROOT
 
 _PREVIEW_CHARACTERS: Final = 72
+_DEEPEST_INDENT: Final = 40
+"""Branches within branches are indented up to here, and numbered from here on: the output stays linear."""
+
+
+class _Block(msgspec.Struct, gc=False):
+    """What is shown of a content block."""
+
+    type: str = ""
+    text: str | None = None
+    name: str | None = None
+
+
+class _Message(msgspec.Struct, gc=False, rename="camel"):
+    """What is shown of a message: a million of them are read where a person asks for the tree."""
+
+    role: str = "message"
+    content: str | list[_Block] = ""
+    tool_name: str | None = None
+    is_error: bool = False
+
+
+class _Line(msgspec.Struct, gc=False):
+    message: _Message
+
+
+_decode_shown: Final = msgspec.json.Decoder(_Line).decode
 
 
 def outline(store: TranscriptStore) -> Iterator[str]:
@@ -17,29 +45,23 @@ def outline(store: TranscriptStore) -> Iterator[str]:
     `*` marks the active branch, `<- leaf` its end; run records list their calls below.
     """
     tree = store.tree
-    below = tree.children()
-    active = set(tree.path(tree.leaf))
+    active = tree.marks(tree.leaf)
     labels = store.labels
-    stack: list[tuple[int, int]] = [(node, 0) for node in reversed(below.get(ROOT, []))]
-    while stack:
-        node, depth = stack.pop()
-        entry = store.entry(tree.id(node))
-        mark = "*" if node in active else " "
-        tail = f"  [{labels[entry.id]}]" if entry.id in labels else ""
-        tail += "  <- leaf" if node == tree.leaf else ""
-        indent = "  " * depth
-        yield plain(f"{mark} {indent}{entry.id}  {describe(entry)}{tail}")
-        for detail in details(entry):
-            yield plain(f"  {indent}  {detail}")
-        children = below.get(node, [])
-        deeper = depth + 1 if len(children) > 1 else depth
-        stack.extend((child, deeper) for child in reversed(children))
+    for nodes, depth in tree.chains():
+        indent = "  " * depth if depth <= _DEEPEST_INDENT else "  " * _DEEPEST_INDENT + f"({depth}) "
+        for node, entry in zip(nodes, Branch(store, nodes), strict=True):
+            mark = "*" if active[node] else " "
+            tail = f"  [{labels[entry.id]}]" if entry.id in labels else ""
+            tail += "  <- leaf" if node == tree.leaf else ""
+            yield plain(f"{mark} {indent}{entry.id}  {describe(entry)}{tail}")
+            for detail in details(entry):
+                yield plain(f"  {indent}  {detail}")
 
 
 def describe(entry: Entry) -> str:
     """What an entry is, in a few words."""
     if entry.type == "message":
-        return _describe_message(entry.message or {})
+        return _describe_message(_glance(entry))
     if entry.type == "thinking_level_change":
         return f"thinking level {entry.thinking_level}"
     if entry.type == "model_change":
@@ -50,19 +72,20 @@ def describe(entry: Entry) -> str:
         return f"session name {entry.get('name')!r}"
     if entry.type in {"compaction", "branch_summary"}:
         return f"{entry.type.replace('_', ' ')}: {_preview(str(entry.get('summary', '')))}"
-    if entry.custom_type == THINKING_ENTRY:
+    custom_type = entry.custom_type
+    if custom_type == THINKING_ENTRY:
         return describe_override(entry.data)
-    if entry.custom_type == CAPABILITY_ENTRY:
+    if custom_type == CAPABILITY_ENTRY:
         return f"hint ({', '.join(hinted_namespaces(entry)) or 'no namespace'}): {_preview(_text(entry.content))}"
-    if entry.custom_type == RUN_ENTRY:
+    if custom_type == RUN_ENTRY:
         return _describe_run(entry.data)
-    return " ".join(filter(None, (entry.type or "entry without a type", entry.custom_type)))
+    return " ".join(filter(None, (entry.type or "entry without a type", custom_type)))
 
 
 def details(entry: Entry) -> list[str]:
     """Lines below an entry: the calls of a run, with what an auditing schema gate would have blocked."""
-    data = entry.data
-    if entry.custom_type != RUN_ENTRY or not isinstance(data, dict) or not isinstance(data.get("calls"), list):
+    data = entry.data if entry.custom_type == RUN_ENTRY else None
+    if not isinstance(data, dict) or not isinstance(data.get("calls"), list):
         return []
     lines: list[str] = []
     for call in data["calls"]:
@@ -121,19 +144,43 @@ def message_text(message: Mapping[str, Any]) -> str:
     return _text(message.get("content"))
 
 
-def _describe_message(message: Mapping[str, Any]) -> str:
-    role = message.get("role", "message")
-    text = _preview(message_text(message))
-    if role == "toolResult":
-        return f"result of {message.get('toolName')}{' (error)' if message.get('isError') else ''}: {text}"
+def _glance(entry: Entry) -> "_Message":
+    """What is shown of a message; the rest of its line is stepped over."""
+    try:
+        return _decode_shown(entry.raw).message
+    except (msgspec.MsgspecError, RecursionError, ValueError):
+        pass
+    # Not of the usual shape: looked at value by value.
+    message = entry.message or {}
     content = message.get("content")
-    calls = [
-        str(block.get("name"))
+    blocks = [
+        _Block(
+            type=str(block.get("type")),
+            text=block["text"] if isinstance(block.get("text"), str) else None,
+            name=str(block.get("name")),
+        )
         for block in (content if isinstance(content, list) else [])
-        if isinstance(block, dict) and block.get("type") == "toolCall"
+        if isinstance(block, dict)
     ]
+    return _Message(
+        role=str(message.get("role", "message")),
+        content=content if isinstance(content, str) else blocks,
+        tool_name=str(message.get("toolName")),
+        is_error=bool(message.get("isError")),
+    )
+
+
+def _describe_message(message: "_Message") -> str:
+    content = message.content
+    if isinstance(content, str):
+        text, calls = content, []
+    else:
+        text = " ".join([block.text for block in content if block.text is not None and block.type == "text"])
+        calls = [str(block.name) for block in content if block.type == "toolCall"]
+    if message.role == "toolResult":
+        return f"result of {message.tool_name}{' (error)' if message.is_error else ''}: {_preview(text)}"
     called = f" -> calls {', '.join(calls)}" if calls else ""
-    return f"{role}: {text}{called}"
+    return f"{message.role}: {_preview(text)}{called}"
 
 
 def _describe_run(data: object) -> str:

@@ -5,8 +5,10 @@ Lines that were read together are a run: only the run's offset is kept, and the 
 
 from array import array
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final, NamedTuple
+
+_TOGETHER: Final = 512
 
 
 class Place(NamedTuple):
@@ -55,6 +57,9 @@ class Places:
             if node == before + 1 < until:
                 offset += lengths[before]
                 line += 1
+            elif 0 <= before < node < until:
+                offset += sum(lengths[before:node])
+                line += node - before
             else:
                 run = bisect_right(self._first_nodes, node) - 1
                 first = self._first_nodes[run]
@@ -64,6 +69,11 @@ class Places:
             before = node
             found.append(moved.get(node) or Place(offset, lengths[node], line))
         return found
+
+    def lines(self) -> Iterator[int]:
+        """The line number of each node, in order."""
+        for start in range(0, len(self._lengths), _TOGETHER):
+            yield from (place.line for place in self.of(range(start, min(start + _TOGETHER, len(self._lengths)))))
 
     def in_file_order(self, nodes: Sequence[int]) -> list[int]:
         """These nodes as their lines stand in the file."""

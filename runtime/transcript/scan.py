@@ -14,10 +14,10 @@ from typing import Any, BinaryIO, Final
 
 import msgspec
 
-from host_bridge import strict_json
 from runtime.transcript.damage import DamageKind, Finding
+from runtime.transcript.deep_lines import decode_line
 from runtime.transcript.errors import NotASessionError
-from runtime.transcript.header import Header
+from runtime.transcript.header import Header, UnknownVersionError
 from runtime.transcript.places import Place
 from runtime.transcript.sources import LineSource
 from runtime.transcript.tree import Tree
@@ -152,13 +152,16 @@ class _Reader:
     def _take_first(self, line: bytes) -> None:
         try:
             # A long log is refused without trying to decode each of its lines.
-            value = strict_json.decode(line if line.lstrip()[:1] in _JSON_BEGINS else b"")
+            value = decode_line(line if line.lstrip()[:1] in _JSON_BEGINS else b"")
         except ValueError:
             self._skip(self._lines, "nul" if b"\0" in line else "malformed", "no JSON before the header; skipped")
             return
         if not value:
             return  # Pi steps over null, false, 0 and "" alike
-        self.header = Header.from_fields(value)
+        try:
+            self.header = Header.from_fields(value)
+        except UnknownVersionError as error:
+            raise NotASessionError(self._path, f"line {self._lines}: {error}") from None
         if self.header is None:
             raise NotASessionError(self._path, f"line {self._lines} is JSON, yet no session header")
 
@@ -184,7 +187,7 @@ class _Reader:
         except (msgspec.MsgspecError, RecursionError, ValueError):
             # The strict decoder refused it; Pi's reader may still take it.
             try:
-                fields = strict_json.decode(line)
+                fields = decode_line(line)
             except ValueError:
                 self._skip_unreadable(line, number, torn=torn)
                 return

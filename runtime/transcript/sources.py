@@ -3,6 +3,8 @@
 import io
 import os
 import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, Final, Protocol
 
@@ -28,6 +30,17 @@ class LineSource(Protocol):
         """Give up what is held; reading afterwards fails."""
 
 
+@contextmanager
+def naming(path: Path | None) -> Iterator[None]:
+    """What goes wrong within is about this file: the kernel's error names none where it was open already."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename is None and path is not None:
+            error.filename = str(path)
+        raise
+
+
 class FileSource:
     """A descriptor of its own for reading; `pread` shares no position, so any number of readers may use it.
 
@@ -45,13 +58,17 @@ class FileSource:
 
     def read(self, offset: int, length: int) -> bytes:
         """Exactly these bytes of the file."""
-        data = os.pread(self._fd, length, offset)
+        data = self._pread(length, offset)
         while len(data) < length:
-            more = os.pread(self._fd, length - len(data), offset + len(data))
+            more = self._pread(length - len(data), offset + len(data))
             if not more:
                 raise ChangedOnDiskError(self._path, f"the file ends before byte {offset + length}; it was cut short")
             data += more
         return data
+
+    def _pread(self, length: int, offset: int) -> bytes:
+        with naming(self._path):
+            return os.pread(self._fd, length, offset)
 
     def lines(self) -> BinaryIO:
         """The file from its beginning, buffered."""

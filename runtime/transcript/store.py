@@ -24,7 +24,7 @@ from runtime.transcript.header import VERSION, Header, new_entry_id
 from runtime.transcript.line_file import Durability, LineFile
 from runtime.transcript.places import Place
 from runtime.transcript.scan import Scan, read_header, scan
-from runtime.transcript.sources import FileSource, LineSource, MemorySource
+from runtime.transcript.sources import FileSource, LineSource, MemorySource, naming
 from runtime.transcript.tree import ROOT, Kind, Tree
 from runtime.transcript.writer_guard import WriterGuard
 
@@ -152,7 +152,8 @@ class TranscriptStore:
 
     @classmethod
     def _load(cls, path: Path, source: LineSource, file: LineFile | None, refusal: str | None) -> "TranscriptStore":
-        found = scan(source, path)
+        with naming(path):
+            found = scan(source, path)
         version = found.header.version
         if version != VERSION:
             if version < VERSION:

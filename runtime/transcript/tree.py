@@ -8,7 +8,7 @@ A node is the number of an id in order of its first appearance; a duplicate id k
 
 import operator
 from array import array
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import compress
 from typing import Final, TypeAlias
@@ -284,9 +284,33 @@ class Tree:
             self._kind_list = list(self._kind_codes)
         return self._kind_list[self._kinds[node]]
 
-    def children(self) -> dict[int, list[int]]:
-        """Children of every node in file order; roots, orphans and cut entries stand under ROOT."""
+    def chains(self) -> Iterator[tuple[range, int]]:
+        """Every node once, depth first: nodes that follow on each other, and how often branches part above them.
+
+        Orphans and cut entries stand beside the roots. Only the places where something other than the next entry
+        follows are kept: a long session without branches is one chain.
+        """
         below: dict[int, list[int]] = {}
-        for node in range(len(self._ids)):
-            below.setdefault(max(self.parent(node), ROOT), []).append(node)
-        return below
+        for node in sorted(self._breaks):
+            below.setdefault(max(self._breaks[node], ROOT), []).append(node)
+        ends = sorted({len(self._ids) - 1, *(node - 1 for node in self._breaks), *below} - {ROOT})
+
+        def children(node: int) -> list[int]:
+            follower = [node + 1] if node + 1 < len(self._ids) and node + 1 not in self._breaks else []
+            return sorted(follower + below.get(node, []))
+
+        stack = [(node, 0) for node in reversed(children(ROOT))]
+        while stack:
+            first, depth = stack.pop()
+            last = ends[bisect_left(ends, first)]
+            yield range(first, last + 1), depth
+            following = children(last)
+            deeper = depth + 1 if len(following) > 1 else depth
+            stack.extend((node, deeper) for node in reversed(following))
+
+    def marks(self, node: int) -> bytearray:
+        """One byte for each node: 1 on the way from the root to `node`, 0 elsewhere."""
+        marked = bytearray(len(self._ids))
+        for piece in self._pieces(node):
+            marked[piece.start : piece.stop] = b"\1" * len(piece)
+        return marked

@@ -160,11 +160,59 @@ def test_a_folder_is_refused(tmp_path):
         TranscriptStore.open(tmp_path)
 
 
-def test_nested_deeper_than_any_decoder_goes_costs_that_line_alone(tmp_path):
-    deep = b'{"type":"custom","id":"d","parentId":"a","data":' + b"[" * 100_000 + b"]" * 100_000 + b"}\n"
-    with TranscriptStore.open(session(tmp_path / "s.jsonl", A, deep, B), read_only=True) as store:
+def deep(opening: bytes, closing: bytes) -> bytes:
+    data = opening * 100_000 + b"1" + closing * 100_000
+    return b'{"type":"custom","id":"d","parentId":"a","customType":"x","data":' + data + b',"other":[1]}\n'
+
+
+@pytest.mark.parametrize(("opening", "closing"), [(b"[", b"]"), (b'{"a":', b"}"), (b'[{"a": ', b"} ] ")])
+def test_nested_deeper_than_any_decoder_goes_is_an_entry_whose_deep_field_stays_bytes(tmp_path, opening, closing):
+    text = deep(opening, closing)
+    child = line("c", "d")
+    with TranscriptStore.open(session(tmp_path / "s.jsonl", A, text, child)) as store:
+        assert (store.branch_ids(), list(store.damage)) == (["a", "d", "c"], [])
+        entry = store.entry("d")
+        assert entry.raw == text.rstrip()
+        assert (entry.custom_type, entry.get("other")) == ("x", [1])
+        assert bytes(entry.data) == (opening * 100_000 + b"1" + closing * 100_000).strip()
+        store.append_custom("after")
+        with store.fork(tmp_path / "fork.jsonl") as fork:
+            assert fork.entry("d").raw == text.rstrip()
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        deep(b"[", b""),
+        deep(b"[", b"]").replace(b"1]", b"1]]", 1),
+        deep(b"[", b"}"),
+        deep(b'{"a":', b"]"),
+        deep(b"[", b"]").rstrip() + b"x\n",
+        deep(b"[", b"]").replace(b"[1]}", b"[1,]}"),
+        b"[" * 100_000 + b"]" * 100_000 + b"\n",
+    ],
+)
+def test_a_deep_line_that_is_no_object_costs_that_line_alone(tmp_path, broken):
+    with TranscriptStore.open(session(tmp_path / "s.jsonl", A, broken, B), read_only=True) as store:
         assert store.branch_ids() == ["a", "b"]
-        assert [finding.line for finding in store.skipped] == [3]
+        assert [(finding.line, finding.kind) for finding in store.damage] == [(3, "malformed")]
+
+
+@pytest.mark.parametrize("version", ['"3"', '"abc"', "true", "[3]", "{}", "1e999"])
+def test_a_version_that_is_no_number_is_refused_by_name(tmp_path, version):
+    header = HEADER.replace(b'"version":3', b'"version":' + version.encode())
+    path = session(tmp_path / "s.jsonl", A, header=header)
+    for read_only in (True, False):
+        with pytest.raises(NotASessionError, match=r"line 1: version .* is no version number"):
+            TranscriptStore.open(path, read_only=read_only)
+    assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize(("version", "read_as"), [("3.0", 3), ("4", 4), ("0", 0), ("null", 1)])
+def test_every_number_is_a_version_and_none_is_the_first(tmp_path, version, read_as):
+    header = HEADER.replace(b'"version":3', b'"version":' + version.encode())
+    with TranscriptStore.open(session(tmp_path / "s.jsonl", A, header=header)) as store:
+        assert (store.version, store.read_only) == (read_as, read_as != 3)
 
 
 def test_a_duplicate_with_the_same_parent_moves_the_entry_to_its_later_line(tmp_path):

@@ -2,6 +2,7 @@
 
 from runtime.transcript.model_view import MISSING_RESULT_TEXT, missing_results, model_messages
 from runtime.transcript.store import TranscriptStore
+from tests.runtime.transcript.lines import session
 
 
 def call(call_id: str) -> dict:
@@ -22,7 +23,7 @@ def test_a_crash_between_two_parallel_results_leaves_a_usable_history(tmp_path):
         store.append_message({"role": "user", "content": "next"})
         before = path.read_bytes()
         messages = model_messages(store.branch())
-        assert missing_results(store.branch()) == ["one"]
+        assert missing_results(store.branch().of_type("message").lines()) == ["one"]
     assert [message["role"] for message in messages] == ["user", "assistant", "toolResult", "toolResult", "user"]
     synthetic = messages[3]
     assert synthetic["toolCallId"] == "one"
@@ -46,3 +47,31 @@ def test_an_answered_history_is_shown_as_it_is():
     ):
         store.append_message(message)
     assert model_messages(store.branch()) == [entry.message for entry in store.branch()]
+
+
+def missing(store: TranscriptStore) -> list[str]:
+    return missing_results(store.branch().of_type("message").lines())
+
+
+def test_calls_and_results_of_any_shape_are_matched_and_never_raise():
+    """Other writers escape letters, leave ids out, or use values that are no text."""
+    store = TranscriptStore.in_memory()
+    odd = [{}, [1], 5, None]
+    blocks = [{"type": "toolCall", "id": value} for value in odd]
+    store.append_message({"role": "assistant", "content": [*blocks, "text", {"type": ["toolCall"]}, call("plain")]})
+    store.append_message({"role": "assistant", "content": "toolCall"})
+    store.append_message({"role": "toolResult", "toolCallId": [1], "content": []})
+    store.append_message({"role": "toolResult", "toolCallId": 5, "content": 7})
+    assert missing(store) == ["{}", "None", "plain"]
+    answers = [message for message in model_messages(store.branch()) if message.get("isError")]
+    assert [answer["toolCallId"] for answer in answers] == [{}, None, "plain"]
+
+
+def test_a_word_with_escaped_letters_is_the_same_word(tmp_path):
+    text = (
+        '{"type":"message","id":"a","parentId":null,"message":{"role":"assist\\u0061nt","content":'
+        '[{"type":"tool\\u0043all","id":"x","name":"bash"},{"type":"toolCall","id":"y"}]}}\n'
+        '{"type":"message","id":"b","parentId":"a","message":{"role":"tool\\u0052esult","toolCallId":"y"}}\n'
+    )
+    with TranscriptStore.open(session(tmp_path / "s.jsonl", text.encode()), read_only=True) as store:
+        assert missing(store) == ["x"]

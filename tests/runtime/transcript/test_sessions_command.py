@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from runtime import long_output
 from runtime.command_group import cli
 from runtime.transcript.folder import newest_session
 from runtime.transcript.store import TranscriptStore
@@ -178,3 +179,99 @@ def test_a_reader_that_has_seen_enough_ends_the_command_quietly(tmp_path):
         assert process.stdout.readline()
         process.stdout.close()
         assert process.stderr.read() == b""
+
+
+def test_the_tree_is_depth_first_in_file_order_whatever_the_order_of_the_lines(tmp_path):
+    lines = [
+        line("b", "a"),  # before its parent
+        line("a"),
+        line("c", "b"),
+        line("x", "a"),
+        line("y", "x"),
+        line("o", "gone"),
+        line("d", "c"),
+        line("b", "a", data={"later": 1}),
+        line("e", "d"),
+    ]
+    rows = run("tree", session(tmp_path / "s.jsonl", *lines)).stdout.splitlines()
+    assert [row.split("  custom")[0] for row in rows] == [
+        "* a",
+        "*   b",
+        "*   c",
+        "*   d",
+        "*   e",
+        "    x",
+        "    y",
+        "  o",
+    ]
+    nodes = json.loads(run("tree", tmp_path / "s.jsonl", "--json").stdout)["nodes"]
+    assert [(node["id"], node["line"], node["active"]) for node in nodes] == [
+        ("b", 9, True),
+        ("a", 3, True),
+        ("c", 4, True),
+        ("x", 5, False),
+        ("y", 6, False),
+        ("o", 7, False),
+        ("d", 8, True),
+        ("e", 10, True),
+    ]
+
+
+def test_branches_within_branches_do_not_make_the_lines_longer_and_longer(tmp_path):
+    lines = []
+    for number in range(3_000):
+        parent = f"n{number - 1}" if number else None
+        lines += [line(f"s{number}", parent), line(f"n{number}", parent)]
+    done = run("tree", session(tmp_path / "s.jsonl", *lines))
+    assert len(done.stdout.splitlines()) == 6_000
+    assert max(map(len, done.stdout.splitlines())) < 120
+
+
+def test_messages_of_unusual_shape_are_shown_all_the_same(tmp_path):
+    messages = [
+        {"role": "user", "content": None},
+        {"role": "user", "content": [{"type": "text", "text": 5}, "x", {"type": "text", "text": "seen"}]},
+        {"role": "toolResult", "toolName": 7, "isError": "yes", "content": "broke"},
+        {"role": None, "content": {}},
+        [],
+        "text",
+        None,
+    ]
+    lines = [line(f"m{number}", None, type="message", message=message) for number, message in enumerate(messages)]
+    path = session(tmp_path / "s.jsonl", *lines)
+    rows = run("tree", path).stdout.replace("  <- leaf", "").splitlines()
+    assert [row.partition("m")[2][1:].strip() for row in rows] == [
+        "user:",
+        "user: seen",
+        "result of 7 (error): broke",
+        "None:",
+        "message:",
+        "message:",
+        "message:",
+    ]
+    assert run("check", path).exit_code == 0
+    assert len(json.loads(run("tree", path, "--json").stdout)["nodes"]) == len(messages)
+
+
+@pytest.mark.parametrize("words", [["tree"], ["tree", "--json"], ["show", "--json"], ["check"], ["list"]])
+def test_output_that_nobody_takes_ends_quietly_and_a_full_one_is_named(tmp_path, words):
+    many = [line(f"n{n}", f"n{n - 1}" if n else None) for n in range(5_000)]
+    bad = session(tmp_path / "s.jsonl", *many, b"{broken\n")
+    command = [sys.executable, "-m", "runtime", "sessions", *words, str(tmp_path if words == ["list"] else bad)]
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, cwd=ROOT)
+    assert (done.returncode, done.stderr) == (1, "pi-fabric: No space left on device\n")
+    reading, writing = os.pipe()
+    os.close(reading)
+    done = subprocess.run(command, stdout=writing, stderr=subprocess.PIPE, text=True, cwd=ROOT)
+    os.close(writing)
+    assert (done.returncode, done.stderr) == (1, "")
+
+
+def test_check_on_a_terminal_shows_that_it_is_at_work_and_leaves_nothing_of_it(monkeypatch, capsys):
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    monkeypatch.setattr(long_output, "_QUIET_SECONDS", 0.0)
+    assert list(long_output.with_progress(range(10_000), 10_000, "checking")) == list(range(10_000))
+    shown = capsys.readouterr().err
+    assert shown.startswith("\rchecking 0 %")
+    assert shown.endswith("\r\x1b[K")
