@@ -104,7 +104,9 @@ def _compile(schema: Mapping[str, Any]) -> Any:
     except RecursionError:
         raise SchemaUnusableError("it is nested too deeply") from None
     except Exception as error:
-        raise SchemaUnusableError(_first_line(str(getattr(error, "message", error)))) from None
+        # The library tells of what it could not read in many words before ours.
+        told = str(getattr(error, "message", error)).rpartition("retrieving it failed: ValueError: ")[2]
+        raise SchemaUnusableError(_first_line(told)) from None
 
 
 def _refuse(uri: str) -> NoReturn:

@@ -21,6 +21,7 @@ from host_bridge.admission import Admission, Admitted, RunContext, called_ref, s
 from host_bridge.approval_prompt import ApprovalRequest
 from host_bridge.conversation import Conversation, Event, Finished, Violation, result_from_text
 from host_bridge.limits import RunLimits, human_bytes, limit_message
+from host_bridge.processors import processors_of
 from host_bridge.run_outcome import GuestExit, RunError, RunOutcome, death_error, failure_error, source_error
 from host_bridge.trace import CallError, CallRecord, preview_of
 
@@ -32,7 +33,7 @@ FIRST_AWAKE_SECONDS: Final = 250e-6
 """A guest that waits awake answers a small program within this; waking this process would take as long."""
 PREEMPTED_SECONDS: Final = 200e-6
 """One look takes a microsecond; a gap this long means that another process ran here."""
-_CORES: Final = len(os.sched_getaffinity(0))
+_CORES: Final = len(processors_of(0)) or 1
 BUSY_SECONDS: Final = 1e-3
 """How long one program may be answered without letting the event loop turn."""
 _MOST_CREDIT: Final = 8

@@ -221,7 +221,8 @@ class GuestPool:
             with trio.move_on_after(WARM_INTERVAL_MS / 1000 if hot else math.inf):
                 await self._activity.wait()
                 self._activity = trio.Event()
-                await self._settle()
+                with trio.move_on_after(WARM_INTERVAL_MS / 1000):  # with one processor, none ever gets free
+                    await self._settle()
             await self._warm()
 
     async def _settle(self) -> None:
@@ -249,6 +250,9 @@ class GuestPool:
             await zygote.wait_stopped()
         for guest in [*self._idle, *self._running]:  # after the waits: a refill may have ended during them
             guest.close_now()
+
+    def end(self) -> None:
+        """Give back what its tasks used, once they are gone."""
         self._rehearsal.close()
 
 
@@ -273,20 +277,25 @@ async def open_guest_pool(
     Raises: IsolationUnavailableError: a strict protection is missing here; the message names it and the way out.
     """
     failure: BaseException | None = None
-    async with trio.open_nursery() as nursery:
-        pool = GuestPool(plan, limits or GuestLimits(), pool_size, awake_seconds, language_layer, nursery)
-        pool.use_template(template)
-        pool.use_launched(launched)
-        try:
-            await pool.open()
-            nursery.start_soon(pool.refill_forever)
-            nursery.start_soon(pool.keep_head_hot)
-            yield pool
-        except BaseException as error:  # raised again outside the nursery, which would wrap it into a group
-            failure = error
-        finally:
-            with trio.CancelScope(shield=True):
-                await pool.close()
-            nursery.cancel_scope.cancel()
+    pool: GuestPool | None = None
+    try:
+        async with trio.open_nursery() as nursery:
+            pool = GuestPool(plan, limits or GuestLimits(), pool_size, awake_seconds, language_layer, nursery)
+            pool.use_template(template)
+            pool.use_launched(launched)
+            try:
+                await pool.open()
+                nursery.start_soon(pool.refill_forever)
+                nursery.start_soon(pool.keep_head_hot)
+                yield pool
+            except BaseException as error:  # raised again outside the nursery, which would wrap it into a group
+                failure = error
+            finally:
+                with trio.CancelScope(shield=True):
+                    await pool.close()
+                nursery.cancel_scope.cancel()
+    finally:
+        if pool is not None:
+            pool.end()
     if failure is not None:
         raise failure

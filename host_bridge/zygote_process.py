@@ -73,12 +73,17 @@ class Guest:
 
     @property
     def host_pid(self) -> int | None:
-        """Its pid as this process sees it; None once it is reaped. A pid can be reused, the pidfd cannot: never for a
-        signal, only for measuring and for its choice of processors, where a mistake would cost time and nothing else.
+        """Its pid as this process sees it; None once it is reaped, and where that cannot be read (no /proc, no descriptor
+        left). A pid can be reused, the pidfd cannot: never for a signal, only for measuring and for its choice of
+        processors, where a mistake would cost time and nothing else.
         """
         if self._pidfd is None:
             return None
-        for line in Path(f"/proc/self/fdinfo/{self._pidfd}").read_text().splitlines():
+        try:
+            lines = Path(f"/proc/self/fdinfo/{self._pidfd}").read_text().splitlines()
+        except OSError:
+            return None
+        for line in lines:
             name, _, value = line.partition(":")
             if name == "Pid":
                 return int(value) if int(value) > 0 else None

@@ -42,6 +42,8 @@ class TerminalApprover:
                 _write(fd, "\n(withdrawn: the call is over)\n")
                 raise
             line = os.read(fd, LINE_BYTES)
+            if not line.endswith(b"\n"):
+                _write(fd, "\n")  # end-of-file leaves the cursor behind the question
         finally:
             os.close(fd)
         return ANSWER_WORDS.get(line.decode("utf-8", "replace").strip(), "deny")

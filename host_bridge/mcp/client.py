@@ -16,6 +16,7 @@ from mcp.shared.exceptions import MCPError
 from pydantic import TypeAdapter
 
 from host_bridge.mcp.http import FORGOTTEN
+from host_bridge.mcp.listing import MendedStream
 from host_bridge.mcp.manifest import MANIFEST_BYTES, Manifest, Tool, manifest, tools_of
 
 LIST_PAGES: Final = 200
@@ -47,21 +48,30 @@ async def open_client(
         if isinstance(message, mcp_types.ToolListChangedNotification):
             tools_changed()
 
+    incoming: list[MendedStream] = []
+
+    @asynccontextmanager
+    async def readable() -> AsyncIterator[tuple[MendedStream, Any]]:
+        async with streams as (read, write):
+            incoming.append(MendedStream(read))
+            yield incoming[0], write
+
     client = Client(
-        streams,
+        readable(),
         cache=None,
         message_handler=on_message,
         client_info=mcp_types.Implementation(name="pi-fabric", version=_version()),
     )
     async with client:
-        yield McpClient(client)
+        yield McpClient(client, incoming[0])
 
 
 class McpClient:
     """Requests to one connected server. Cancelling a request tells the server to stop working on it."""
 
-    def __init__(self, client: Client) -> None:
+    def __init__(self, client: Client, incoming: MendedStream) -> None:
         self._client = client
+        self._incoming = incoming
 
     async def manifest(self) -> Manifest:
         """Every page of the server's tools.
@@ -72,7 +82,7 @@ class McpClient:
         cursor: str | None = None
         weight = 0
         for _ in range(LIST_PAGES):
-            page = await _answer(self._client.list_tools(cursor=cursor))
+            page = await self._page(cursor)
             listed = page.model_dump(by_alias=True, mode="json", exclude_none=True)
             weight += len(page.model_dump_json())
             if weight > MANIFEST_BYTES:
@@ -83,6 +93,16 @@ class McpClient:
                 info = self._client.server_info
                 return manifest(f"{info.name} {info.version}".strip() if info is not None else "", tools)
         raise RequestFailedError(f"its list of tools did not end after {LIST_PAGES} pages")
+
+    async def _page(self, cursor: str | None) -> Any:
+        try:
+            return await _answer(self._client.list_tools(cursor=cursor))
+        except RequestFailedError as error:
+            if self._incoming.mending or not isinstance(error.__cause__, ValueError):
+                raise
+            # One tool that breaks the protocol must not hide the others.
+            self._incoming.mending = True
+            return await _answer(self._client.list_tools(cursor=cursor))
 
     async def call_tool(self, name: str, arguments: dict[str, Any]) -> Any:
         """The `CallToolResult`; a result that says `isError` is returned as well.

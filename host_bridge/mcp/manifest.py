@@ -162,7 +162,10 @@ def tools_of(listed: Mapping[str, Any]) -> list[Tool]:
                 Tool(
                     name=entry["name"],
                     description=entry.get("description") or hints.get("title") or entry.get("title") or "",
-                    input_schema=entry.get("inputSchema") or {},
+                    # Some servers write `"properties": null` for none.
+                    input_schema={
+                        key: part for key, part in (entry.get("inputSchema") or {}).items() if part is not None
+                    },
                     output_schema=entry.get("outputSchema"),
                     read_only_hint=hints.get("readOnlyHint"),
                     open_world_hint=hints.get("openWorldHint"),

@@ -29,6 +29,35 @@ def tools() -> list[dict[str, object]]:
     return found
 
 
+def sloppy() -> list[object]:
+    """Tools as servers really send them, beside what no server should."""
+    deep: dict[str, object] = {"type": "string"}
+    for _ in range(150):
+        deep = {"type": "object", "properties": {"a": deep}}
+    return [
+        {"name": "right", "description": "As it should be.", "inputSchema": {"type": "object", "required": ["q"]}},
+        {"name": "no_type", "inputSchema": {"properties": {"q": {"type": "string"}}, "required": ["q"]}},
+        {"name": "empty", "inputSchema": {}},
+        {"name": "no_schema"},
+        {"name": "null_parts", "description": None, "inputSchema": {"type": "object", "properties": None}},
+        {"name": "text", "inputSchema": {"type": "string"}},
+        {"name": "list", "inputSchema": ["q"]},
+        {"name": "bad_hints", "annotations": {"readOnlyHint": "yes", "openWorldHint": False}, "inputSchema": {}},
+        {
+            "name": "bad_fields",
+            "title": 3,
+            "description": ["x"],
+            "outputSchema": "none",
+            "icons": "i",
+            "inputSchema": {},
+        },
+        {"name": "deep", "inputSchema": deep},
+        {"name": 5, "inputSchema": {}},
+        {"inputSchema": {}},
+        "not a tool",
+    ]
+
+
 def call(request: dict[str, object]) -> None:
     out = sys.stdout.buffer
     if MODE == "flood":
@@ -109,6 +138,8 @@ def main() -> None:
         elif method == "tools/list" and MODE == "odd":
             names = ["class", "get-it", "get.it", "get_it", "日本", "a b", "x" * 300, "__init__", "mro"]
             reply(request, {"tools": [{"name": n, "inputSchema": {"type": "object"}} for n in names]})
+        elif method == "tools/list" and MODE == "sloppy":
+            reply(request, {"tools": sloppy()})
         elif method == "tools/list":
             reply(request, {"tools": tools()})
         elif method == "tools/call":

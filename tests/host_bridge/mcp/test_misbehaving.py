@@ -184,6 +184,30 @@ async def test_a_storm_of_notifications_and_foreign_messages_disturb_no_call(tmp
         assert calls.state("storm")["starts"] == calls.state("stranger")["starts"] == 1
 
 
+async def test_a_tool_that_breaks_the_protocol_hides_no_other_and_is_called_or_refused_by_name(tmp_path: Path) -> None:
+    async with opened({"sloppy": raw("sloppy")}, tmp_path) as calls:
+        await calls.servers.learn()
+        found = {
+            ref.removeprefix("mcp.sloppy.")
+            for ref in (a.descriptor.ref for a in calls.registry.actions_of("mcp:sloppy"))
+        }
+        assert found == {
+            *("right", "no_type", "empty", "no_schema", "null_parts", "text", "list", "bad_hints", "bad_fields", "deep")
+        }  # fmt: skip
+        for name in ("empty", "no_schema", "null_parts", "bad_hints", "bad_fields"):
+            assert await calls.value(f"mcp.sloppy.{name}") == "done"
+        assert await calls.value("mcp.sloppy.no_type", q="x") == "done"
+        assert await calls.refusal("mcp.sloppy.no_type") == (
+            "rejected",
+            "mcp.sloppy.no_type: q: got nothing, wanted text",
+        )
+        for name in ("text", "list", "deep"):
+            kind, message = await calls.refusal(f"mcp.sloppy.{name}")
+            assert kind == "rejected"
+            assert message.startswith(f"mcp.sloppy.{name}: ")
+            assert "the-server-gave-no-schema-that-can-be-read" in message
+
+
 async def test_every_odd_name_is_called_by_the_ref_that_the_catalog_gives(tmp_path: Path) -> None:
     async with opened({"odd": raw("odd")}, tmp_path) as calls:
         await calls.servers.learn()
