@@ -72,7 +72,7 @@ async def _warm_ready(launcher, environment: dict[str, str]) -> float:
     started = time.perf_counter()
     worker = await launcher.start_worker("bench")
     channel = Channel(worker.channel, FROM_WORKER)
-    await channel.send(Job("bench", module_argv(READY), environment, "/", b"", False, None, "bench"))
+    await channel.send(Job.of("bench", module_argv(READY), environment, "/", owner="bench"))
     ready = 0.0
     while (frame := await channel.receive()) is not None:
         if isinstance(frame, Output) and not ready:

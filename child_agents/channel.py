@@ -97,18 +97,39 @@ class Channel(Generic[T]):
         self.stream = trio.SocketStream(trio.socket.from_stdlib_socket(sock))
         self.frames = Frames(decoder)
         self._sending = trio.Lock()
+        self._rest = memoryview(b"")
 
     @classmethod
     def over(cls, stream: trio.SocketStream, decoder: msgspec.msgpack.Decoder[T]) -> "Channel[T]":
         """A channel over a stream that was accepted."""
         channel = object.__new__(cls)
-        channel.stream, channel.frames, channel._sending = stream, Frames(decoder), trio.Lock()
+        channel.stream, channel.frames = stream, Frames(decoder)
+        channel._sending, channel._rest = trio.Lock(), memoryview(b"")
         return channel
 
     async def send(self, frame: msgspec.Struct) -> None:
-        """Raises: trio.BrokenResourceError, trio.ClosedResourceError: the peer is gone."""
+        """Cancelled in the middle, the rest goes before the next frame: a cut one would spoil all that follow.
+
+        Raises: trio.BrokenResourceError, trio.ClosedResourceError: the peer is gone.
+        """
+        data = memoryview(encode(frame))
         async with self._sending:
-            await self.stream.send_all(encode(frame))
+            await self._send_rest()
+            self._rest = data
+            try:
+                await self._send_rest()
+            except trio.Cancelled:
+                if len(self._rest) == len(data):  # nothing of it went out
+                    self._rest = memoryview(b"")
+                raise
+
+    async def _send_rest(self) -> None:
+        sock = self.stream.socket
+        try:
+            while self._rest:
+                self._rest = self._rest[await sock.send(self._rest) :]
+        except OSError as error:
+            raise trio.BrokenResourceError(f"the peer is gone: {error}") from error
 
     async def receive(self) -> T | None:
         """The next frame; None: the peer is gone, however it went.

@@ -34,5 +34,12 @@ class InheritanceError(AgentError):
     """What a parent handed down is malformed: the child must not start."""
 
 
+class NoWorkerError(AgentError):
+    """This machine has no room for a further process; those that run go on."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(f"no process could be started: {reason}")
+
+
 class LauncherLostError(AgentError):
     """The processes that start and guard children could not be started, or are gone."""

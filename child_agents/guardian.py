@@ -144,10 +144,10 @@ def _reap(template: int) -> bool:
 
 def _kill_orphans(template: int) -> None:
     """A living worker keeps its own orphans, so what arrives here lost its worker."""
-    for pid in kernel.children_of_this_process():
-        if pid != template:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
+    with contextlib.suppress(OSError):  # /proc cannot be read now; it is looked at again with whatever ends next
+        for pid in kernel.children_of_this_process():
+            if pid != template:
+                kernel.kill_child(pid)
 
 
 if __name__ == "__main__":

@@ -31,19 +31,27 @@ class GuardianForks:
 
     def serve(self) -> bool:
         """Fork one guardian for the child host; False: it will ask no more."""
+        if self._answer():
+            return True
+        with contextlib.suppress(OSError):
+            self.requests.shutdown(socket.SHUT_RDWR)  # who waits for an answer hears at once that none will come
+        return False
+
+    def _answer(self) -> bool:
         try:
             data, descriptors = receive_with_descriptors(self.requests, PACKET_BYTES, 2)
         except OSError:
             return False
         try:
-            if len(descriptors) == 2:
-                self._fork(json.loads(data), descriptors)
+            if len(descriptors) != 2:
+                return False
+            self._fork(json.loads(data), descriptors)
         except (OSError, ValueError, KeyError, TypeError):
             return False  # not a request of ours, or no process is to be had: it starts one cold
         finally:
             for descriptor in descriptors:
                 os.close(descriptor)
-        return bool(data)
+        return True
 
     def _fork(self, request: Mapping[str, object], descriptors: Sequence[int]) -> None:
         options, variables = str(request["options"]), request["environment"]
@@ -78,12 +86,18 @@ class GuardianForks:
 def ask_for_guardian(
     launchers: socket.socket, lifeline: int, requests: int, options: str, variables: Mapping[str, str]
 ) -> tuple[int, int] | None:
-    """A warm guardian on these descriptors: its pid and pidfd; None: a cold start is the way."""
+    """A warm guardian on these descriptors: its pid and pidfd; None: a cold start is the way.
+
+    A worker that did not answer once is not asked again: its late answer would be taken for that of another request.
+    """
     try:
         launchers.settimeout(ANSWER_SECONDS)
         request = json.dumps({"options": options, "environment": dict(variables)}).encode("utf-8", "surrogateescape")
         send_with_descriptors(launchers, request, [lifeline, requests])
         data, descriptors = receive_with_descriptors(launchers, 64, 1)
+        if data and descriptors:
+            return int(data), descriptors[0]
     except (OSError, ValueError):
-        return None
-    return (int(data), descriptors[0]) if data and descriptors else None
+        pass
+    launchers.close()
+    return None

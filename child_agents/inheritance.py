@@ -53,8 +53,8 @@ class Inherit(msgspec.Struct, frozen=True, array_like=True, tag="inherit"):
     rules: tuple[dict[str, Any], ...]
     tools: tuple[str, ...] | None
     schema_mode: Literal["off", "audit", "enforce"]
-    folders: str
-    """Root folder of records and ledgers."""
+    folders: bytes
+    """Root folder of records and ledgers; not every path is UTF-8."""
     input_json: bytes
     residency: Literal["session", "durable"] = "session"
     resident_key: str = ""
@@ -162,7 +162,7 @@ class Inheritance:
     @property
     def folders(self) -> AgentFolders | None:
         """Where the whole tree keeps its records and ledger."""
-        return None if self.given is None else AgentFolders(root=Path(self.given.folders))
+        return None if self.given is None else AgentFolders(root=Path(os.fsdecode(self.given.folders)))
 
     def modes(self, own: Mapping[str, str]) -> dict[Risk, Mode]:
         """Approval modes of this host: the inherited ones, and what its own configuration denies stays denied."""
@@ -303,6 +303,8 @@ class ControlClient:
                     await self._channel.send(event)
                 except (trio.BrokenResourceError, trio.ClosedResourceError):
                     return
+                except (ValueError, TypeError, OverflowError) as error:  # what cannot travel is dropped by name
+                    self.report(event.kind, {"unreadable": f"{error!r:.200}"}, turns=event.turns, cost=event.cost)
 
     def report(self, kind: str, data: Mapping[str, Any], *, turns: int = 0, cost: float = 0.0) -> None:
         """Tell the parent of something that happened; returns at once."""

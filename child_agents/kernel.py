@@ -32,6 +32,11 @@ MS_NOEXEC: Final = 8
 MS_REC: Final = 16384
 MS_PRIVATE: Final = 1 << 18
 
+WATCHED_AT_ONCE: Final = 256
+"""Of thousands of processes that are to be reaped, so many are watched: a process may have few descriptors."""
+LOOK_AGAIN_SECONDS: Final = 0.01
+"""Where not even one descriptor is to be had, whoever reaps looks again after this."""
+
 _libc: Final = ctypes.CDLL(None, use_errno=True)
 _kept_argument_areas: Final[list[mmap.mmap]] = []
 
@@ -84,10 +89,11 @@ def reap_adopted() -> int:
     """
     try:
         own = int(Path("/proc/self/oom_score_adj").read_text())
+        children = children_of_this_process()
     except (OSError, ValueError):
         return 0
     reaped = 0
-    for pid in children_of_this_process():
+    for pid in children:
         with contextlib.suppress(OSError, ValueError):  # a ChildProcessError: somebody else was faster
             if int(Path(f"/proc/{pid}/oom_score_adj").read_text()) > own:
                 reaped += os.waitpid(pid, os.WNOHANG)[0] == pid
@@ -105,10 +111,13 @@ def wake_when_children_end() -> int:
 
 
 def children_of_this_process() -> list[int]:
-    """The direct children, zombies included."""
+    """The direct children, zombies included.
+
+    Raises: OSError: /proc cannot be read; that is no sign that there are none.
+    """
     found: list[int] = []
     for task in Path("/proc/self/task").iterdir():
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # a thread that has just ended
             found.extend(int(pid) for pid in (task / "children").read_text().split())
     return found
 
@@ -121,28 +130,44 @@ def kill_and_reap_children(deadline_seconds: float, *, spare: Iterable[int] = ()
     spared = frozenset(spare)
     end = time.monotonic() + deadline_seconds
     while True:
-        left = [pid for pid in children_of_this_process() if pid not in spared]
+        try:
+            left = [pid for pid in children_of_this_process() if pid not in spared]
+        except OSError:
+            if time.monotonic() >= end:
+                return 1
+            time.sleep(LOOK_AGAIN_SECONDS)
+            continue
         if not left:
             return 0
         for pid in left:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
-        if not _reap_one_of(left, end):
+            kill_child(pid)
+        if not _reap_some_of(left, end):
             return len(left)
 
 
-def _reap_one_of(pids: list[int], end: float) -> bool:
+def kill_child(pid: int) -> None:
+    """SIGKILL for an unreaped child of this process; one that took another user's rights (sudo) stays as it is."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.kill(pid, signal.SIGKILL)
+
+
+def _reap_some_of(pids: list[int], end: float) -> bool:
+    """Wait until one of the first of them has ended, and reap all that have; False: the deadline passed."""
     poll = select.poll()
     descriptors: list[int] = []
     try:
-        for pid in pids:
+        for pid in pids[:WATCHED_AT_ONCE]:
             try:
                 descriptor = os.pidfd_open(pid)
             except ProcessLookupError:
                 return True
+            except OSError:  # none left: those that are watched, or time, must do
+                break
             descriptors.append(descriptor)
             poll.register(descriptor, select.POLLIN)
-        if not poll.poll(max(0.0, end - time.monotonic()) * 1000):
+        seconds = max(0.0, end - time.monotonic())
+        ended = poll.poll((seconds if descriptors else min(seconds, LOOK_AGAIN_SECONDS)) * 1000)
+        if not ended and time.monotonic() >= end:
             return False
         for pid in pids:
             with contextlib.suppress(ChildProcessError):
@@ -154,10 +179,10 @@ def _reap_one_of(pids: list[int], end: float) -> bool:
 
 
 def signal_pidfd(pidfd: int, number: int) -> bool:
-    """Signal exactly the process that the pidfd was opened for; False: it is gone."""
+    """Signal exactly the process that the pidfd was opened for; False: it is gone, or took another user's rights."""
     try:
         signal.pidfd_send_signal(pidfd, number)
-    except ProcessLookupError:
+    except (ProcessLookupError, PermissionError):
         return False
     return True
 
@@ -255,19 +280,27 @@ def kill_marked(marker: str, deadline_seconds: float) -> tuple[int, int]:
     wanted = os.fsencode(marker)
     seen: set[int] = set()
     while True:
-        pids = [pid for pid in marked_processes(marker) if pid != os.getpid()]
+        try:
+            pids = [pid for pid in marked_processes(marker) if pid != os.getpid()]
+        except OSError:
+            if time.monotonic() >= end:
+                return len(seen), 1
+            time.sleep(LOOK_AGAIN_SECONDS)
+            continue
         if not pids:
             return len(seen), 0
         poll = select.poll()
         descriptors: list[int] = []
         awaited = False
-        for pid in pids:
+        for pid in pids[:WATCHED_AT_ONCE]:
             try:
                 descriptor = os.pidfd_open(pid)
             except OSError as error:
                 if error.errno in (errno.ESRCH, errno.EINVAL):
                     continue
-                raise
+                if not awaited:
+                    time.sleep(LOOK_AGAIN_SECONDS)
+                break
             descriptors.append(descriptor)
             if has_marker(pid, wanted) and signal_pidfd(descriptor, signal.SIGKILL):
                 seen.add(pid)

@@ -5,6 +5,7 @@ Everything that is started here dies with this process: the guardian sees end-of
 
 import array
 import contextlib
+import errno
 import json
 import os
 import socket
@@ -13,18 +14,19 @@ import sys
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Self
 
 import trio
 
 from child_agents import environment, kernel, template
 from child_agents.channel import descriptors_in
-from child_agents.errors import LauncherLostError
+from child_agents.errors import LauncherLostError, NoWorkerError
 from child_agents.guardian_forks import ask_for_guardian
 from child_agents.process import MODULE_ARGUMENTS
 
 START_SECONDS: Final = 60.0
 """A cold machine imports slowly; an ordinary start takes a quarter of a second."""
+ANSWER_BYTES: Final = 1024
 CLOSE_SECONDS: Final = 10.0
 ORPHAN_SECONDS: Final = 5.0
 
@@ -76,6 +78,8 @@ class Launcher:
         self._asking = trio.Lock()
         self._lost = False
         self.guardian_pid, self.pidfd = guardian
+        self._death = os.dup(self.pidfd)
+        """The same for whoever waits for an answer: a descriptor has room for one waiting task."""
 
     @property
     def is_alive(self) -> bool:
@@ -85,10 +89,15 @@ class Launcher:
     async def start_worker(self, run_id: str) -> Worker:
         """A fresh worker and the host's ends of its channel and of the child's control channel.
 
-        Raises: LauncherLostError: guardian or template are gone.
+        Raises: LauncherLostError: guardian or template are gone. NoWorkerError: this machine has no room for one.
         """
-        ours, theirs = socket.socketpair()
-        control, child_control = socket.socketpair()
+        ours, theirs = _socket_pair()
+        try:
+            control, child_control = _socket_pair()
+        except NoWorkerError:
+            ours.close()
+            theirs.close()
+            raise
         try:
             async with self._asking:
                 with trio.CancelScope(shield=True):  # an answer without its question would shift all later ones
@@ -111,9 +120,13 @@ class Launcher:
         except (OSError, trio.TooSlowError, trio.ClosedResourceError) as error:
             self._lost = True
             raise LauncherLostError(f"the process that starts agents is gone: {error}") from None
-        if data != template.STARTED or not found:
+        if data.startswith(template.NOT_STARTED):
+            raise NoWorkerError(data[len(template.NOT_STARTED) :].decode("utf-8", "replace"))
+        if data != template.STARTED:
             self._lost = True
             raise LauncherLostError("the process that starts agents is gone")
+        if not found:  # the kernel drops a descriptor that this process has no room for; the worker ends without us
+            raise NoWorkerError(os.strerror(errno.EMFILE))
         return found[0]
 
     async def wait_ready(self) -> None:
@@ -138,24 +151,23 @@ class Launcher:
             nursery.start_soon(self._cancel_when_gone, nursery.cancel_scope)
             with contextlib.suppress(OSError, trio.ClosedResourceError):  # closed: another task saw its death first
                 data, ancillary, _flags, _address = await self._requests.recvmsg(
-                    64, socket.CMSG_SPACE(4), socket.MSG_CMSG_CLOEXEC
+                    ANSWER_BYTES, socket.CMSG_SPACE(4), socket.MSG_CMSG_CLOEXEC
                 )
                 said = data, descriptors_in(ancillary)
             nursery.cancel_scope.cancel()
         return said
 
     async def _cancel_when_gone(self, scope: trio.CancelScope) -> None:
-        pidfd = os.dup(self.pidfd)  # a descriptor has room for one waiting task
-        try:
-            await trio.lowlevel.wait_readable(pidfd)
-        finally:
-            os.close(pidfd)
+        with contextlib.suppress(OSError, trio.ClosedResourceError):
+            await trio.lowlevel.wait_readable(self._death)
         scope.cancel()
 
     async def aclose(self) -> None:
         """Close the lifeline and wait until guardian and everything below it are gone."""
         os.close(self._lifeline)
         self._requests.close()
+        trio.lowlevel.notify_closing(self._death)
+        os.close(self._death)
         with trio.CancelScope(shield=True, deadline=trio.current_time() + CLOSE_SECONDS) as scope:
             await trio.lowlevel.wait_readable(self.pidfd)
         if scope.cancelled_caught:
@@ -192,39 +204,104 @@ def start_launcher(options: LaunchOptions) -> Launcher:
     """
     with contextlib.suppress(OSError):
         kernel.become_subreaper()
-    lifeline_read, lifeline = os.pipe()
-    requests, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    told = {
+    try:
+        warm = _start_warm(options)
+        return _start_cold(options) if warm is None else warm
+    except OSError as error:
+        raise LauncherLostError(f"the guardian of agents could not be started: {error}") from None
+
+
+def _start_warm(options: LaunchOptions) -> Launcher | None:
+    """A guardian forked where this host was started itself; None: there is no such place, or it does not answer."""
+    if options.launchers is None or not options.preload:
+        return None
+    with _Ends() as ends:
+        # No further pid namespace: this host lives in its own parent's, below a worker that ends all of it. And
+        # zygotes come from the warm process of that one; from within another, no pidfd of theirs could be used.
+        inside = json.dumps({**_told(options), "pid_namespace": False})
+        guardian = ask_for_guardian(
+            options.launchers, ends.lifeline_read, ends.theirs.fileno(), inside, _variables(options)
+        )
+        return None if guardian is None else ends.launcher(options, None, guardian)
+
+
+def _start_cold(options: LaunchOptions) -> Launcher:
+    """A guardian of its own interpreter, with ends of its own: one that was asked for in vain may still come up.
+
+    Raises: OSError
+    """
+    with _Ends() as ends:
+        process = subprocess.Popen(
+            [
+                *(sys.executable, *MODULE_ARGUMENTS, "child_agents.guardian"),
+                *(str(ends.lifeline_read), str(ends.theirs.fileno()), json.dumps(_told(options))),
+            ],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            env=_variables(options),
+            pass_fds=(ends.lifeline_read, ends.theirs.fileno()),
+        )
+        try:
+            return ends.launcher(options, process, (process.pid, os.pidfd_open(process.pid)))
+        except OSError:
+            process.kill()
+            process.wait()
+            raise
+
+
+def _told(options: LaunchOptions) -> dict[str, object]:
+    return {
         "pid_namespace": options.pid_namespace,
         "preload": list(options.preload),
         "entries": list(options.entries),
     }
-    variables = {**options.environment, environment.OWNER: options.owner}
+
+
+def _variables(options: LaunchOptions) -> dict[str, str]:
+    return {**options.environment, environment.OWNER: options.owner}
+
+
+class _Ends:
+    """Lifeline and request socket of one guardian. Ours are closed after the block unless a launcher has them."""
+
+    def __init__(self) -> None:
+        """Raises: OSError"""
+        self.lifeline_read, self._lifeline = os.pipe()
+        try:
+            self._requests, self.theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        except OSError:
+            os.close(self.lifeline_read)
+            os.close(self._lifeline)
+            raise
+        self._given = False
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_failure: object) -> None:
+        os.close(self.lifeline_read)
+        self.theirs.close()
+        if not self._given:
+            os.close(self._lifeline)
+            self._requests.close()
+
+    def launcher(
+        self, options: LaunchOptions, process: subprocess.Popen[bytes] | None, guardian: tuple[int, int]
+    ) -> Launcher:
+        """Raises: OSError: then the guardian's pidfd is closed."""
+        self._requests.setblocking(False)
+        try:
+            made = Launcher(options, process, guardian, self._lifeline, self._requests)
+        except OSError:
+            os.close(guardian[1])
+            raise
+        self._given = True
+        return made
+
+
+def _socket_pair() -> tuple[socket.socket, socket.socket]:
+    """Raises: NoWorkerError: no descriptors are left."""
     try:
-        if options.launchers is not None and options.preload:
-            # No further pid namespace: this host lives in its own parent's, below a worker that ends all of it. And
-            # zygotes come from the warm process of that one; from within another, no pidfd of theirs could be used.
-            inside = json.dumps({**told, "pid_namespace": False})
-            warm = ask_for_guardian(options.launchers, lifeline_read, theirs.fileno(), inside, variables)
-            if warm is not None:
-                requests.setblocking(False)
-                return Launcher(options, None, warm, lifeline, requests)
-        process = subprocess.Popen(
-            [
-                *(sys.executable, *MODULE_ARGUMENTS, "child_agents.guardian"),
-                *(str(lifeline_read), str(theirs.fileno()), json.dumps(told)),
-            ],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            env=variables,
-            pass_fds=(lifeline_read, theirs.fileno()),
-        )
+        return socket.socketpair()
     except OSError as error:
-        os.close(lifeline)
-        requests.close()
-        raise LauncherLostError(f"the guardian of agents could not be started: {error}") from None
-    finally:
-        os.close(lifeline_read)
-        theirs.close()
-    requests.setblocking(False)
-    return Launcher(options, process, (process.pid, os.pidfd_open(process.pid)), lifeline, requests)
+        raise NoWorkerError(error.strerror or str(error)) from None

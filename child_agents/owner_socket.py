@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 import trio
 
+from child_agents.accepting import accept
 from child_agents.channel import BlockingChannel, Channel, ChannelError
 from child_agents.conclusion import Ending
 from child_agents.errors import AgentError
@@ -43,17 +44,20 @@ _FROM_OWNER: Final = msgspec.msgpack.Decoder(Ended)
 
 
 async def listen(supervisor: "Supervisor", nursery: trio.Nursery) -> None:
-    """Take orders until cancelled; then the socket is gone."""
+    """Take orders until cancelled; then the socket is gone. Where none can be made, the host goes on without it."""
     options = supervisor.options
     name = f"{options.owner}.sock"
-    folder = os.open(options.folders.owners, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
-        with trio.socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as sock:
+        folder = os.open(options.folders.owners, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+    except OSError:
+        return
+    try:
+        with contextlib.suppress(OSError), trio.socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as sock:
             await sock.bind(reachable(folder, name))
             sock.listen(WAITING)
             listener = trio.SocketListener(sock)
             while True:
-                stream = await listener.accept()
+                stream = await accept(listener)
                 nursery.start_soon(_serve, supervisor, Channel.over(stream, _TO_OWNER))
     finally:
         with contextlib.suppress(OSError):

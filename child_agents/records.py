@@ -92,13 +92,18 @@ class OwnerLock:
         # Locked before it has its name: a sweep never meets the file of a living owner without its lock.
         unnamed = self.path.with_suffix(".new")
         self._descriptor = os.open(unnamed, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-        fcntl.flock(self._descriptor, fcntl.LOCK_EX)
-        os.write(self._descriptor, msgspec.json.encode({"pid": os.getpid(), "startedAt": now_text()}))
-        unnamed.replace(self.path)
+        try:
+            fcntl.flock(self._descriptor, fcntl.LOCK_EX)
+            os.write(self._descriptor, msgspec.json.encode({"pid": os.getpid(), "startedAt": now_text()}))
+            unnamed.replace(self.path)
+        except OSError:
+            os.close(self._descriptor)
+            unnamed.unlink(missing_ok=True)
+            raise
 
     def release(self) -> None:
         """Forget the owner; its records are final by now."""
-        with contextlib.suppress(FileNotFoundError):
+        with contextlib.suppress(OSError):
             self.path.unlink()
         os.close(self._descriptor)
 
@@ -317,7 +322,8 @@ class RunRecords:
                     (place / run_id).unlink(missing_ok=True)
                     place.rmdir()  # only an empty one goes
         shutil.rmtree(self.folder(run_id), ignore_errors=True)
-        (self.folders.root / "forks" / f"{run_id}.jsonl").unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            (self.folders.root / "forks" / f"{run_id}.jsonl").unlink()
 
     def expire(self, retention_days: float) -> list[str]:
         """Forget finished runs that are older; which they were."""

@@ -44,6 +44,8 @@ class Run:
     process: ProcessEnd = field(default_factory=ProcessEnd)
     turns: int = 0
     cost: float = 0.0
+    uncounted_cost: float = 0.0
+    """The part of it that the ledger has not taken yet: its disk was full."""
     calls: int = 0
     asking: int = 0
     """Questions to a person that are open: the run's time stands still."""

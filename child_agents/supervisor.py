@@ -55,6 +55,8 @@ CLOSE_SECONDS: Final = 4.0
 """When the host ends, children get this long in all; what is left then is killed by the guardian."""
 TELL_SECONDS: Final = 5.0
 """How long a frame to a child may take that does not read; its worker ends it anyway."""
+WORKER_SECONDS: Final = 10.0
+"""How much longer than its ladder a worker may take to reap, drain and say so; one that is stopped never does."""
 ASKS_AT_ONCE: Final = 64
 """Open questions of one child."""
 
@@ -113,7 +115,7 @@ class Supervisor:
     def launch(self, resolved: ResolvedRun, *, detached: bool, execution: str | None = None) -> Run:
         """Count, record and start one run; returns at once, the run may have to wait for a free place.
 
-        Raises: LaunchRefusedError: a limit is reached, and nothing exists.
+        Raises: LaunchRefusedError: a limit is reached, and nothing exists. AgentError: the disk takes no record of it.
         """
         folder = self.reserve(resolved, detached=detached, execution=execution)
         return self._start(resolved, folder, detached=detached, execution=execution)
@@ -121,28 +123,36 @@ class Supervisor:
     def reserve(self, resolved: ResolvedRun, *, detached: bool, execution: str | None = None) -> str:
         """Count and record one run; the folder of its record. What follows starts it, here or in the resident host.
 
-        Raises: LaunchRefusedError: a limit is reached, and nothing exists.
+        Raises: LaunchRefusedError: a limit is reached, and nothing exists. AgentError: the disk takes no record of it.
         """
         settings = self.options.settings
         if self._closing:
             raise LaunchRefusedError("this host is closing", setting="")
         self.check_execution(execution)
-        self.ledger(resolved.root_id).reserve(
-            resolved.id,
-            depth=resolved.depth,
-            max_descendants=settings.max_descendants,
-            max_cost=settings.max_cost,
-            parent=resolved.parent_run,
-            cap=resolved.max_cost,
-        )
-        if execution is not None:
-            self._launches[execution] = self._launches.get(execution, 0) + 1
+        try:
+            self.ledger(resolved.root_id).reserve(
+                resolved.id,
+                depth=resolved.depth,
+                max_descendants=settings.max_descendants,
+                max_cost=settings.max_cost,
+                parent=resolved.parent_run,
+                cap=resolved.max_cost,
+            )
+        except OSError as error:
+            raise AgentError(f"the run cannot be counted: {error.strerror}") from None
         durable = resolved.residency == "durable"
-        return str(
-            self.records.create(
+        try:
+            folder = self.records.create(
                 resolved, owner=self.options.owner, detached=detached, execution=execution, durable=durable
             )
-        )
+        except OSError as error:
+            self.records.remove(resolved.id)
+            with contextlib.suppress(OSError):
+                self.ledger(resolved.root_id).finish(resolved.id)
+            raise AgentError(f"the run cannot be recorded: {error.strerror}") from None
+        if execution is not None:
+            self._launches[execution] = self._launches.get(execution, 0) + 1
+        return str(folder)
 
     def adopt(self, resolved: ResolvedRun) -> Run:
         """Start a run whose record and count another host made: the resident host's way.
@@ -357,6 +367,8 @@ class Supervisor:
                 lost, self._launcher = self._launcher, None
                 await lost.aclose()
             if self._launcher is None:
+                if self._closing:
+                    raise LauncherLostError("this host is closing")
                 settings, options = self.options.settings, self.options
                 started = start_launcher(
                     LaunchOptions(
@@ -370,11 +382,12 @@ class Supervisor:
                 )
                 try:
                     await started.wait_ready()
+                    death = os.dup(started.pidfd)
                 except BaseException:
                     await started.aclose()
                     raise
                 self._launcher = started
-                self._nursery.start_soon(self._watch_launcher, started, os.dup(started.pidfd))
+                self._nursery.start_soon(self._watch_launcher, started, death)
             return self._launcher
 
     async def _watch_launcher(self, launcher: Launcher, pidfd: int) -> None:
@@ -392,11 +405,11 @@ class Supervisor:
         resolved = run.resolved
         spec = run.runner.launch(resolved, run.folder)
         bounds = resolved.thinking_bounds
-        return Job(
-            run_id=run.id,
-            argv=list(spec.argv),
-            environment={**resolved.environment, **spec.environment},
-            cwd=resolved.cwd,
+        return Job.of(
+            run.id,
+            spec.argv,
+            {**resolved.environment, **spec.environment},
+            resolved.cwd,
             stdin=spec.stdin,
             keep_stdin_open=spec.keep_stdin_open,
             thinking_bounds=None if bounds is None else bounds.to_dict(),
@@ -420,7 +433,7 @@ class Supervisor:
             rules=resolved.rules,
             tools=resolved.tools,
             schema_mode=resolved.schema_mode,
-            folders=str(self.options.folders.root),
+            folders=os.fsencode(self.options.folders.root),
             input_json=strict_json.encode(resolved.input, lone_surrogates=True),
             residency=resolved.residency,
             resident_key=self.options.resident_key,
@@ -492,11 +505,7 @@ class Supervisor:
         broken: tuple[str, float] | None = None
         if cost > 0 and math.isfinite(cost):
             run.cost += cost
-            totals = self.ledger(run.resolved.root_id).spend(run.id, cost=cost, turns=max(turns, 0))
-            if totals.cost > self.options.settings.max_cost:
-                broken = ("all agents of this program", self.options.settings.max_cost)
-            elif (above := totals.over_cap(run.id)) is not None:
-                broken = ("the run" if above == run.id else f"the run {above} with all below it", totals.caps[above])
+            broken = self._spend(run, cost, max(turns, 0))
         if run.turns > run.resolved.max_turns:
             message = f"the run took more than {run.resolved.max_turns} turns (setting agents.maxTurns)"
             self.begin_stop(run, Ending("limit", message, "agents.maxTurns"))
@@ -506,6 +515,22 @@ class Supervisor:
             message = f"{broken[0]} cost more than {broken[1]:g} US dollars (setting agents.maxCost)"
             self.begin_stop(run, Ending("limit", message, "agents.maxCost"))
         self._tell_watcher(run)
+
+    def _spend(self, run: Run, cost: float, turns: int) -> tuple[str, float] | None:
+        """Count what a run cost; who has spent more than it may, and how much that is. Uncounted, nothing may go on."""
+        try:
+            totals = self.ledger(run.resolved.root_id).spend(run.id, cost=cost, turns=turns)
+        except OSError as error:
+            run.uncounted_cost += cost
+            message = f"what the run costs cannot be counted: {error.strerror} (setting agents.maxCost)"
+            self.begin_stop(run, Ending("limit", message, "agents.maxCost"))
+            return None
+        if totals.cost > self.options.settings.max_cost:
+            return "all agents of this program", self.options.settings.max_cost
+        above = totals.over_cap(run.id)
+        if above is None:
+            return None
+        return "the run" if above == run.id else f"the run {above} with all below it", totals.caps[above]
 
     async def _hear_child(self, run: Run, control: Channel[Any], nursery: trio.Nursery) -> None:
         """The child's control channel: questions, events, requests for a resident host."""
@@ -555,7 +580,12 @@ class Supervisor:
 
     async def _provide_resident(self, control: Channel[Any], number: int) -> None:
         provide = self.options.ensure_resident
-        problem = "no resident host can be started here" if provide is None else await provide()
+        problem: str | None = "no resident host can be started here"
+        if provide is not None:
+            try:
+                problem = await provide()
+            except (AgentError, OSError) as error:
+                problem = str(error)
         await self._send(control, ResidentReply(number, problem))
 
     async def _send(self, channel: Channel[Any], frame: msgspec.Struct) -> None:
@@ -593,18 +623,14 @@ class Supervisor:
                     await self._send(run.worker, Input(spec.stop_input))
             if run.control is not None and spec.speaks_control:
                 await self._send(run.control, StopOrder(reason))
+        with trio.move_on_after(stop.ask_seconds + stop.term_seconds + WORKER_SECONDS):
+            await run.done.wait()
+        if run.worker is not None:  # it does not walk the ladder: closed, it is killed, and its child dies with it
+            run.worker.close()
 
     async def _conclude(self, run: Run) -> None:
         run.ended_seconds = trio.current_time()
-        result = conclude(
-            run.resolved,
-            outcome=run.outcome,
-            process=run.process,
-            ending=run.ending,
-            counters=run.counters(run.ended_seconds),
-            stderr=run.stderr.decode("utf-8", "replace"),
-            validator=self._validator,
-        )
+        result = self._result(run, run.ended_seconds)
         run.result, run.status = result, result.status
         run.stdout.clear()
         run.worker = run.control = None
@@ -617,9 +643,27 @@ class Supervisor:
         self._tell_watcher(run)
         await self._follow_up(run)
 
+    def _result(self, run: Run, now_seconds: float) -> AgentResult:
+        def judged(outcome: Outcome | None, process: ProcessEnd, ending: Ending | None) -> AgentResult:
+            return conclude(
+                run.resolved,
+                outcome=outcome,
+                process=process,
+                ending=ending,
+                counters=run.counters(now_seconds),
+                stderr=run.stderr.decode("utf-8", "replace"),
+                validator=self._validator,
+            )
+
+        try:
+            return judged(run.outcome, run.process, run.ending)
+        except Exception as error:
+            # Whatever a child's value does to the code that checks it: who waits for this run gets a result.
+            return judged(None, ProcessEnd(not_started=f"its result cannot be judged: {error!r:.200}"), None)
+
     def _write_end(self, run: Run, result: AgentResult) -> None:
         """What others read of the end. On a full disk the run is over all the same; its record reads indeterminate."""
-        unseen = max(0.0, result.usage.cost - run.cost)
+        unseen = max(0.0, result.usage.cost - run.cost) + run.uncounted_cost
         with contextlib.suppress(OSError):
             ledger = self.ledger(run.resolved.root_id)
             if unseen:
@@ -654,18 +698,22 @@ class Supervisor:
         """End every child and what guards them; bounded, whatever the children do."""
         self._closing = True
         with trio.move_on_after(CLOSE_SECONDS, shield=True):
-            for run in self.runs.values():
+            for run in list(self.runs.values()):
                 self.begin_stop(run, Ending("closing", "its host ended"), quick=True)
             for run in list(self.runs.values()):
                 await run.done.wait()
         with trio.CancelScope(shield=True):
-            launcher, self._launcher = self._launcher, None
-            if launcher is not None:
-                await launcher.aclose()
-            for run in self.runs.values():
+            await self._close_launcher()
+            for run in list(self.runs.values()):
                 if not run.done.is_set():
                     run.scope.cancel()
                     await run.done.wait()
+            await self._close_launcher()  # one that was starting while the first was closed
+
+    async def _close_launcher(self) -> None:
+        launcher, self._launcher = self._launcher, None
+        if launcher is not None:
+            await launcher.aclose()
 
 
 @asynccontextmanager

@@ -34,17 +34,29 @@ def sweep(folders: AgentFolders, retention_days: float) -> Swept:
     lost: list[str] = []
     for owner in _lost_owners(folders):
         processes += kernel.kill_marked(f"{environment.OWNER}={owner}", KILL_SECONDS)[0]
-        for record in records.of(owner):
-            if record.request.owner == owner and record.result is None:
-                reason = "the host of this run ended before the run did; what it had done by then is not known"
-                if records.finish(indeterminate(record.request.run, reason)):
-                    lost.append(record.id)
-        with contextlib.suppress(FileNotFoundError):
-            (folders.owners / f"{owner}.lock").unlink()
-        with contextlib.suppress(FileNotFoundError):
-            (folders.owners / f"{owner}.sock").unlink()
+        try:
+            lost += _end_runs(records, owner)
+        except OSError:
+            continue  # a full disk is no reason not to start: the lock stays, and the next sweep tries again
+        for name in (f"{owner}.lock", f"{owner}.sock"):
+            with contextlib.suppress(OSError):
+                (folders.owners / name).unlink()
     _expire_files(folders, retention_days)
     return Swept(processes, tuple(lost), tuple(records.expire(retention_days)))
+
+
+def _end_runs(records: RunRecords, owner: str) -> list[str]:
+    """Write the end of what a lost owner left without one; which runs.
+
+    Raises: OSError
+    """
+    reason = "the host of this run ended before the run did; what it had done by then is not known"
+    ended: list[str] = []
+    for record in records.of(owner):
+        is_lost = record.request.owner == owner and record.result is None
+        if is_lost and records.finish(indeterminate(record.request.run, reason)):
+            ended.append(record.id)
+    return ended
 
 
 def _expire_files(folders: AgentFolders, retention_days: float) -> None:

@@ -6,6 +6,7 @@ channel. The answer is the worker's pidfd. It stays single-threaded, so its fork
 """
 
 import contextlib
+import errno
 import gc
 import importlib
 import json
@@ -28,6 +29,10 @@ from host_bridge.zygote_template import start_template
 PACKET_BYTES: Final = 4096
 READY: Final = b"ready"
 STARTED: Final = b"started"
+NOT_STARTED: Final = b"not started: "
+"""And the reason."""
+DESCRIPTORS: Final = 2
+"""Of a request: the worker's channel, and its child's control channel."""
 
 
 def become(requests: int, sweep: int, options: str, zygotes: int | None) -> None:
@@ -82,10 +87,10 @@ def _serve(requests: socket.socket, sweep: int, loaded: list[str], zygotes: sock
                 os.read(wake_read, 4096)
             _reap(sweep)
         if requests.fileno() in ready:
-            data, descriptors = receive_with_descriptors(requests, PACKET_BYTES, 2)
+            data, descriptors = receive_with_descriptors(requests, PACKET_BYTES, DESCRIPTORS)
             if not data:
                 return
-            _start_worker(requests, data.decode(), descriptors, loaded, zygotes)
+            _serve_request(requests, data.decode(), descriptors, loaded, zygotes)
 
 
 def _reap(sweep: int) -> None:
@@ -99,11 +104,33 @@ def _reap(sweep: int) -> None:
                 os.write(sweep, b"s")
 
 
-def _start_worker(
+def _serve_request(
     requests: socket.socket, run_id: str, descriptors: list[int], loaded: list[str], zygotes: socket.socket | None
 ) -> None:
-    channel = descriptors[0]
-    control = descriptors[1] if len(descriptors) > 1 else None
+    """Start one worker and answer; what this machine refuses is that run's failure, and no other's."""
+    answer, given = NOT_STARTED, []
+    try:
+        given = [_start_worker(run_id, descriptors, loaded, zygotes)]
+        answer = STARTED
+    except OSError as error:
+        answer += (error.strerror or "").encode()
+    finally:
+        for descriptor in descriptors:
+            os.close(descriptor)
+    with contextlib.suppress(OSError):
+        send_with_descriptors(requests, answer, given)
+    for descriptor in given:
+        os.close(descriptor)
+
+
+def _start_worker(run_id: str, descriptors: list[int], loaded: list[str], zygotes: socket.socket | None) -> int:
+    """Fork one; its pidfd.
+
+    Raises: OSError: no process or no descriptor was to be had; then none is left either.
+    """
+    if len(descriptors) != DESCRIPTORS:  # the kernel drops what this process has no room for
+        raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+    channel, control = descriptors
     parent = os.getpid()
     pid = os.fork()
     if pid == 0:
@@ -114,19 +141,14 @@ def _start_worker(
             signal.set_wakeup_fd(-1)
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
             warm = None if zygotes is None else zygotes.fileno()
-            close_all_but({0, 1, 2, channel, *(number for number in (control, warm) if number is not None)})
+            close_all_but({0, 1, 2, channel, control, *(() if warm is None else (warm,))})
             kernel.show_arguments(module_argv("child_agents.worker", run_id), dict(os.environ))
             worker.serve(socket.socket(fileno=channel), control, loaded, warm)
             status = 0
         except BaseException:
             traceback.print_exc()
         os._exit(status)
-    pidfd = os.pidfd_open(pid)
-    for descriptor in descriptors:
-        os.close(descriptor)
-    with contextlib.suppress(OSError):
-        send_with_descriptors(requests, STARTED, [pidfd])
-    os.close(pidfd)
+    return os.pidfd_open(pid)  # where this fails, the worker sees its channel closed, and ends
 
 
 if __name__ == "__main__":

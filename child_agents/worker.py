@@ -35,7 +35,7 @@ def export(job: Job, control: int | None, zygotes: int | None = None, launchers:
 
     Seed: thinking:child:export, thinking:child:worker-gets-bounds
     """
-    variables = {name: value for name, value in job.environment.items() if name != VARIABLE}
+    variables = {name: value for name, value in job.variables().items() if name != VARIABLE}
     if job.thinking_bounds is not None:
         written = write_bounds(Bounds(**job.thinking_bounds))
         if written is not None:
@@ -73,16 +73,17 @@ def serve(
         return
     if not isinstance(job, Job):
         return
-    warm = is_loaded(job.argv, loaded_modules)
+    argv = job.arguments()
+    warm = is_loaded(argv, loaded_modules)
     given = zygotes if warm else None
-    launchers, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     try:
+        launchers, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs:
             asked = theirs.fileno() if warm else None
             child = start_child(
-                job.argv,
+                argv,
                 export(job, control, given, asked),
-                job.cwd,
+                os.fsdecode(job.cwd),
                 inherited=[descriptor for descriptor in (control, given, asked) if descriptor is not None],
                 loaded_modules=loaded_modules,
             )
@@ -162,10 +163,11 @@ class _Relay:
         """
         with contextlib.suppress(BlockingIOError):
             os.read(self.ended, 4096)
-        for pid in kernel.children_of_this_process():
-            if pid != self.child.pid:
-                with contextlib.suppress(ChildProcessError):
-                    os.waitpid(pid, os.WNOHANG)
+        with contextlib.suppress(OSError):  # /proc cannot be read now: with the next one that ends
+            for pid in kernel.children_of_this_process():
+                if pid != self.child.pid:
+                    with contextlib.suppress(ChildProcessError):
+                        os.waitpid(pid, os.WNOHANG)
 
     def _send(self, frame: Started | Output | Exited) -> None:
         if self.supervisor_lives:

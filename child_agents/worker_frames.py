@@ -1,5 +1,7 @@
 """What a supervisor and a worker say to each other."""
 
+import os
+from collections.abc import Mapping, Sequence
 from typing import Final, Literal, TypeAlias
 
 import msgspec
@@ -11,16 +13,50 @@ class Job(msgspec.Struct, frozen=True, array_like=True, tag="job"):
     """The one child that a worker starts."""
 
     run_id: str
-    argv: list[str]
-    environment: dict[str, str]
+    argv: list[bytes]
+    """Bytes, as are names and values of variables and the folder: not all that a system hands over is UTF-8."""
+    environment: dict[bytes, bytes]
     """Whole, but for the variables that the worker sets."""
-    cwd: str
+    cwd: bytes
     stdin: bytes
     keep_stdin_open: bool
     thinking_bounds: dict[str, Level] | None
     """The child's effective bounds; None: the variable is deleted."""
     owner: str
     """Marks every process of this host."""
+
+    @classmethod
+    def of(
+        cls,
+        run_id: str,
+        argv: Sequence[str],
+        environment: Mapping[str, str],
+        cwd: str,
+        *,
+        owner: str,
+        stdin: bytes = b"",
+        keep_stdin_open: bool = False,
+        thinking_bounds: dict[str, Level] | None = None,
+    ) -> "Job":
+        """A job out of texts as `os` gives them."""
+        return cls(
+            run_id,
+            [os.fsencode(argument) for argument in argv],
+            {os.fsencode(name): os.fsencode(value) for name, value in environment.items()},
+            os.fsencode(cwd),
+            stdin,
+            keep_stdin_open,
+            thinking_bounds,
+            owner,
+        )
+
+    def arguments(self) -> list[str]:
+        """`argv` as `os` takes it."""
+        return [os.fsdecode(argument) for argument in self.argv]
+
+    def variables(self) -> dict[str, str]:
+        """`environment` as `os` takes it."""
+        return {os.fsdecode(name): os.fsdecode(value) for name, value in self.environment.items()}
 
 
 class Input(msgspec.Struct, frozen=True, array_like=True, tag="input"):

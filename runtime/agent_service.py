@@ -322,7 +322,8 @@ class AgentService:
                 with contextlib.suppress(AgentError):  # lost or replaced meanwhile: the record tells the rest
                     await self.resident.call("wait", run_id, may_start=False)
                 record = await self._settled(run_id)
-            self.records.mark(run_id, "waited")
+            with contextlib.suppress(OSError):  # a full disk costs the mark, not the result
+                self.records.mark(run_id, "waited")
         except BaseException:
             # Whoever waited gave up: what finished meanwhile is told to the session after all.
             self._nursery.start_soon(self._durable_finished, run_id)
@@ -451,7 +452,16 @@ class AgentService:
                 await self._deliver(record)
 
     async def _deliver(self, record: RunRecord) -> None:
-        """One message, once: the branch is asked first, because a crash may have come between message and mark."""
+        """One message, once: the branch is asked first, because a crash may have come between message and mark.
+
+        Where the session takes none, its host goes on: without the mark, the next open tells it.
+        """
+        try:
+            await self._deliver_once(record)
+        except Exception as error:
+            self.records.append_event(record.id, "follow_up_failed", {"message": str(error)})
+
+    async def _deliver_once(self, record: RunRecord) -> None:
         async with self._delivering:
             if record.status not in FINAL_STATUSES or self._awaited[record.id]:
                 return

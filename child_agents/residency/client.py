@@ -156,7 +156,14 @@ class ResidentClient:
             folder = os.open(self._folders.resident, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
         except FileNotFoundError:
             return None
-        sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        except OSError as error:
+            raise ResidentUnavailableError(f"the resident host cannot be reached: {error.strerror}") from None
+        try:
+            sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        except OSError as error:
+            os.close(folder)
+            raise ResidentUnavailableError(f"the resident host cannot be reached: {error.strerror}") from None
+        sock.setblocking(False)  # one that hangs, with as many waiting as there is room for, must not hang this host
         try:
             sock.connect(reachable(folder, socket_name(self._options.key)))
         except OSError:
@@ -190,36 +197,10 @@ class ResidentClient:
 
         It leads a session of its own and is told nothing but names: whatever ends this host does not end it.
         """
-        self._folders.make()
-        ready, theirs = os.pipe()
-        log = os.open(
-            self._folders.resident / f"{self._options.key}.log",
-            os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC,
-            0o600,
-        )
-        null = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
-        options = json.dumps(msgspec.to_builtins(self._options))
-        argv = [sys.executable, *MODULE_ARGUMENTS, "child_agents.residency.host", options, "3"]
-        os.set_inheritable(theirs, True)
-        actions = [
-            (os.POSIX_SPAWN_DUP2, null, 0),
-            (os.POSIX_SPAWN_DUP2, log, 1),
-            (os.POSIX_SPAWN_DUP2, log, 2),
-            (os.POSIX_SPAWN_DUP2, theirs, 3),
-        ]
         try:
-            # Not trio's way: it would wait for the process, and this one shall outlive us.
-            pid = os.posix_spawn(  # noqa: ASYNC221
-                sys.executable, argv, clean(self._environment, "program"), file_actions=actions, setsid=True
-            )
-            self.resident_pid = pid
-            self._nursery.start_soon(_reap, pid)
+            ready = self._spawn()
         except OSError as error:
-            os.close(ready)
             return f"the resident host could not be started: {error.strerror}"
-        finally:
-            for descriptor in (theirs, log, null):
-                os.close(descriptor)
         os.set_blocking(ready, False)
         said = b""
         stream = trio.lowlevel.FdStream(ready)
@@ -230,13 +211,49 @@ class ResidentClient:
             return None
         return None if said else "the resident host ended at once; its log lies beside its socket"
 
+    def _spawn(self) -> int:
+        """Start the process; where it says that it listens.
+
+        Raises: OSError
+        """
+        self._folders.make()
+        options = json.dumps(msgspec.to_builtins(self._options))
+        argv = [sys.executable, *MODULE_ARGUMENTS, "child_agents.residency.host", options, "3"]
+        with contextlib.ExitStack() as ends, contextlib.ExitStack() as kept:
+            ready, theirs = os.pipe()
+            kept.callback(os.close, ready)
+            ends.callback(os.close, theirs)
+            log = os.open(
+                self._folders.resident / f"{self._options.key}.log",
+                os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC,
+                0o600,
+            )
+            ends.callback(os.close, log)
+            null = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
+            ends.callback(os.close, null)
+            os.set_inheritable(theirs, True)
+            actions = [
+                (os.POSIX_SPAWN_DUP2, null, 0),
+                (os.POSIX_SPAWN_DUP2, log, 1),
+                (os.POSIX_SPAWN_DUP2, log, 2),
+                (os.POSIX_SPAWN_DUP2, theirs, 3),
+            ]
+            # Not trio's way: it would wait for the process, and this one shall outlive us.
+            pid = os.posix_spawn(
+                sys.executable, argv, clean(self._environment, "program"), file_actions=actions, setsid=True
+            )
+            kept.pop_all()
+        self.resident_pid = pid
+        self._nursery.start_soon(_reap, pid)
+        return ready
+
 
 async def _reap(pid: int) -> None:
     """Wait for a resident host that ends while its starter lives, so that it leaves no zombie."""
     try:
         pidfd = os.pidfd_open(pid)
-    except ProcessLookupError:
-        return  # reaped already, as something adopted
+    except OSError:
+        return  # reaped already, as something adopted; or no descriptor is left, and init will
     try:
         await trio.lowlevel.wait_readable(pidfd)
         with contextlib.suppress(ChildProcessError):

@@ -20,6 +20,7 @@ import msgspec
 import trio
 
 from child_agents import kernel
+from child_agents.accepting import accept
 from child_agents.channel import Channel, ChannelError
 from child_agents.conclusion import Ending
 from child_agents.errors import AgentError
@@ -86,7 +87,7 @@ class ResidentHost:
 
     async def _accept(self, listener: trio.SocketListener) -> None:
         while True:
-            stream = await listener.accept()
+            stream = await accept(listener)
             channel = Channel.over(stream, TO_HOST)
             self._clients[channel] = set()
             self.change()

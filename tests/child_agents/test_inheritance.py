@@ -32,7 +32,7 @@ def given(**more) -> Inherit:
         **{
             "run_id": "r1", "root_id": "root", "name": "leaf", "path": ("mid", "leaf"), "depth": 2, "parent_run": "r0", "recursive": True,
             "max_depth": 2, "max_turns": 9, "max_cost": 1.0, "risks": {"read": "allow", "write": "ask"}, "rules": ({"ref": "pi.bash", "action": "deny"},),
-            "tools": ("pi.read", "mcp.git.*"), "schema_mode": "audit", "folders": "/tmp/x", "input_json": strict_json.encode({"n": 2**90}), **more,
+            "tools": ("pi.read", "mcp.git.*"), "schema_mode": "audit", "folders": b"/tmp/x", "input_json": strict_json.encode({"n": 2**90}), **more,
         }
     )  # fmt: skip
 
