@@ -16,8 +16,10 @@ HINT_TYPE: Final = "pi-fabric-capability"
 """Custom type of the messages that carry hints."""
 RUN_TYPE: Final = "pi-fabric-run"
 """Custom type of the entries that carry the trace of a run."""
-UNKNOWN_ACTION: Final = frozenset({"rejected", "limited"})
-"""Decisions on a call that may have named no action at all; then its trace has no risk."""
+UNKNOWN_ACTION: Final = frozenset({"rejected", "limited", "denied", "blocked"})
+"""Decisions on a call that may have named no action at all, or one that nobody has looked up; then its trace has no
+risk.
+"""
 
 _MCP_USE: Final = re.compile(rf"(?<![A-Za-z0-9_])mcp\.([A-Za-z_$][A-Za-z0-9_$]*)[{WHITESPACE}]*\.")
 

@@ -4,6 +4,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 import trio
 import trio.testing
 
@@ -112,6 +113,21 @@ async def test_a_registered_tool_is_hinted_at_and_a_denied_call_of_it_burns_live
             (entry,) = hints(host.session.host.store)
             assert "▪ extensions.anvil_forge — Forge anvil bellows into hammers." in entry.get("content")
             assert entry.get("display") is False
+
+
+@pytest.mark.parametrize("mode", ["off", "audit", "enforce"])
+async def test_a_refused_call_of_a_server_that_was_never_seen_burns_neither_live_nor_on_replay(
+    tmp_path: Path, monkeypatch, mode: str
+):
+    monkeypatch.setenv("PI_CODING_AGENT_DIR", str(tmp_path / "agent"))
+    config = {"mcpServers": git_config()["mcpServers"], "schema": {"mode": mode}}
+    with trio.fail_after(60):
+        async with open_host(config, session=tmp_path / "s.jsonl") as host:
+            result = await host.run_program("return await mcp.git.git_status(repo_path='.')")
+            assert result.error.kind == "denied"
+            assert host.session.advisor.state.ash == {}
+        async with open_host(config, session=tmp_path / "s.jsonl") as host:
+            assert host.session.advisor.state.ash == {}
 
 
 async def test_a_used_hint_clears_the_smoke_and_an_unused_one_raises_it_turn_by_turn():
