@@ -73,7 +73,7 @@ class Guest:
 
     @property
     def host_pid(self) -> int | None:
-        """Its pid as this process sees it; None once it is reaped, and where that cannot be read (no /proc, no descriptor
+        """Its pid as this process sees it; None once it is reaped, and where nobody tells (no /proc, no descriptor
         left). A pid can be reused, the pidfd cannot: never for a signal, only for measuring and for its choice of
         processors, where a mistake would cost time and nothing else.
         """

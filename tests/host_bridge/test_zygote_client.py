@@ -4,6 +4,7 @@ import contextlib
 import os
 import signal
 import socket
+import subprocess
 import sys
 
 import pytest
@@ -326,6 +327,94 @@ async def test_without_awake_time_no_guest_ever_waits_awake(monkeypatch):
         told.clear()
         await eventually(lambda: len(told) > 2)
         assert not any(told)
+
+
+async def test_where_no_processor_is_ever_free_the_head_guest_is_still_warmed_after_a_pause(monkeypatch):
+    told = []
+    monkeypatch.setattr(zygote_client, "a_processor_is_free", lambda **_: False)
+    monkeypatch.setattr(zygote_client, "HOT_SECONDS", 0.0)
+    async with raw_pool(pool_size=1) as pool:
+        await eventually(lambda: pool.idle_guests)
+        monkeypatch.setattr(zygote_process.Guest, "warm", lambda guest, awake_ms=0: told.append(awake_ms))
+        pool.expect_program()
+        await eventually(lambda: told)
+        assert not any(told)
+
+
+async def test_a_pool_that_ends_while_its_host_rehearses_ends_quietly(monkeypatch):
+    rehearsing = trio.Event()
+
+    async def play(rehearsal):
+        rehearsing.set()
+        await trio.lowlevel.wait_readable(rehearsal._guest.socket)
+
+    monkeypatch.setattr(Rehearsal, "play", play)
+    before = open_descriptors()
+    async with raw_pool():
+        await rehearsing.wait()
+    assert open_descriptors() == before
+
+
+async def test_where_the_pid_of_a_guest_cannot_be_read_it_runs_where_it_is(pool, monkeypatch):
+    guest = await pool.checkout()
+    guest.warm(60_000)
+    pidfd, guest._pidfd = guest._pidfd, 1 << 20
+    assert guest.host_pid is None
+    guest.let_move()
+    guest._pidfd = pidfd
+    frame, _ = await run_raw(guest, "result = 'ran'")
+    assert frame == wire.Done("ran")
+    await guest.aclose()
+
+
+def test_a_system_without_a_choice_of_processors_can_import_the_host():
+    source = "import os; del os.sched_getaffinity, os.sched_setaffinity; import host_bridge.zygote_client, host_bridge.guest_process as g; print(g._CORES)"
+    ended = subprocess.run([sys.executable, "-c", source], capture_output=True, text=True)
+    assert (ended.returncode, ended.stdout) == (0, "1\n"), ended.stderr
+
+
+GOES_ON = {
+    "spins": "while True: pass",
+    "floods": "while True: sock.send(LOG * 1000)",
+    "waits": "sock.recv(100)\nwhile sock.recv(100) or True: pass",
+}
+
+
+@pytest.mark.parametrize("after", GOES_ON.values(), ids=GOES_ON.keys())
+async def test_a_guest_that_says_done_and_goes_on_is_gone_when_its_owner_closes_it(pool, after):
+    guest = await pool.checkout()
+    last, log = wire.encode(wire.Done(1)), wire.encode(wire.Log("more"))
+    source = f"LOG = {log!r}\nsock.send({last!r})\n{after}"
+    outcome = await run_program(
+        guest, source, None, admission=admission_of(registry_of()), limits=RunLimits(), run_id="r"
+    )
+    assert (outcome.ok, outcome.value, outcome.logs) == (True, 1, [])
+    await guest.aclose()
+    with trio.fail_after(10):
+        assert await guest.wait() == GuestExit(signal=signal.SIGKILL)
+
+
+async def test_a_guest_that_says_done_and_goes_on_is_gone_when_its_run_is_cancelled(pool):
+    guest = await pool.checkout()
+    calling = trio.Event()
+
+    async def hold() -> None:
+        calling.set()
+        try:
+            await trio.sleep_forever()
+        finally:
+            with trio.CancelScope(shield=True):
+                await trio.sleep(0)
+            over.cancel()
+
+    call, last = wire.encode(wire.Call(1, "t.hold", {})), wire.encode(wire.Done(1))
+    source = f"sock.send({call!r})\nsock.send({last!r})\nwhile True: pass"
+    admission = admission_of(registry_of(action(hold, ref="t.hold", risk="read")))
+    with trio.CancelScope() as over:
+        await run_program(guest, source, None, admission=admission, limits=RunLimits(), run_id="r")
+    await guest.aclose()
+    with trio.fail_after(10):
+        assert await guest.wait() == GuestExit(signal=signal.SIGKILL)
 
 
 async def test_a_rehearsal_runs_the_whole_path_and_leaves_nothing_for_the_next():
