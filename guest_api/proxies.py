@@ -53,7 +53,7 @@ class HostNamespace:
             raise TypeError(f"{self.__ref__}[...] takes the name of an action")
         return self.__getattr__(str(name))
 
-    def __call__(self, *positional: Any, **keywords: Any) -> Any:
+    def __call__(self, /, *positional: Any, **keywords: Any) -> Any:
         """Start the call; await the answer."""
         ref = str(object.__getattribute__(self, "__ref__"))
         return call_host(ref, arguments_of(ref, positional, keywords))

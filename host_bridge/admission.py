@@ -208,7 +208,9 @@ class Admission:
                 return call
             if self._judge(call, call.action, run) and not call.action.waits:
                 self._settle_value(call, call.action.handler(call.decoded, _context(call, run)))
-        except Exception as error:
+        except BaseException as error:
+            if _is_the_hosts(error):
+                raise
             settle_error(call, error)
         return call
 
@@ -223,7 +225,9 @@ class Admission:
             if not ready:
                 await self._approve(call, call.action, run)
             await self._invoke(call, call.action, run)
-        except Exception as error:
+        except BaseException as error:
+            if _is_the_hosts(error):
+                raise
             settle_error(call, error)
 
     def _unwrap(self, call: Admitted) -> None:
@@ -430,11 +434,21 @@ _PLAIN_SCALARS: Final = frozenset({str, int, bool, type(None)})
 """What needs no further check: floats may be NaN, everything else may hold something."""
 
 
+_PASSES_ON: Final = (trio.Cancelled, KeyboardInterrupt, GeneratorExit)
+
+
+def _is_the_hosts(error: BaseException) -> bool:
+    """Whether an exception is about the host, not about one call. A handler that says `sys.exit()` has only failed."""
+    if isinstance(error, BaseExceptionGroup):
+        return error.split(_PASSES_ON)[0] is not None
+    return isinstance(error, _PASSES_ON)
+
+
 def _context(call: Admitted, run: RunContext) -> CallContext:
     return CallContext(run_id=run.run_id, call_id=call.id, ref=call.ref)
 
 
-def settle_error(call: Admitted, error: Exception) -> None:
+def settle_error(call: Admitted, error: BaseException) -> None:
     """The one place where an exception becomes a refusal. A lone exception in a group is that exception."""
     cause = lone(error)
     call.settled, call.ok, call.value = True, False, None

@@ -102,7 +102,7 @@ def _fields_problems(
             continue
         value = arguments[name]
         try:
-            msgspec.convert(value, field.type, strict=True)
+            msgspec.convert(value, field.type, strict=True, str_keys=True)
         except (msgspec.ValidationError, RecursionError) as fault:
             problems += _explained(name, value, field.type, fault)
     if not problems:
@@ -134,7 +134,7 @@ def _explained(name: str, value: Any, kind: Any, fault: Exception) -> list[Probl
         items = ((f"{name}.{key}", item) for key, item in value.items())
     for path, item in items:
         try:
-            msgspec.convert(item, parts[-1], strict=True)
+            msgspec.convert(item, parts[-1], strict=True, str_keys=True)
         except (msgspec.ValidationError, RecursionError) as error:
             inside += _explained(path, item, parts[-1], error)
         if len(inside) >= MOST_INSIDE:

@@ -32,7 +32,8 @@ def decoded(ref: str, action: Action, arguments: dict[str, Any], validator: Argu
         if aliases and not aliases.keys().isdisjoint(arguments):
             arguments = _renamed(ref, aliases, arguments)
         try:
-            return msgspec.convert(arguments, parameters, strict=True)
+            # JSON has no keys but text: `dict[int, str]` is written `{"1": "a"}`.
+            return msgspec.convert(arguments, parameters, strict=True, str_keys=True)
         except (msgspec.ValidationError, RecursionError) as error:
             problems = struct_problems(parameters, arguments, error)
             raise HandlerError(problems_text(ref, problems), "rejected", problem_details(problems)) from None

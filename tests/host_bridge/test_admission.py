@@ -354,3 +354,28 @@ async def test_the_question_shows_everything_and_nothing_hostile():
     assert request.arguments_text == '{"path":"a\\u202eb","text":"\\u009b\\u009b"}'
     assert request.caller == ("reviewer", "evil\\u001b[2J")
     assert request.because == "approvals.write = ask"
+
+
+def _raiser(error):
+    def raises():
+        raise error
+
+    return raises
+
+
+@pytest.mark.parametrize("waits", [False, True])
+@pytest.mark.parametrize(
+    "error", [SystemExit(3), BaseException("base"), BaseExceptionGroup("several", [SystemExit(1), SystemExit(2)])]
+)
+async def test_a_handler_that_exits_fails_its_call_and_not_the_host(error, waits):
+    made = action(_raiser(error), ref="tool.quit", risk="read", in_thread=waits)
+    call = await admit(admission_of(registry_of(made)), "tool.quit")
+    assert (call.settled, call.ok, call.kind) == (True, False, "host")
+    assert call.message.startswith(f"tool.quit failed: {type(error).__name__}: ")
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), BaseExceptionGroup("several", [KeyboardInterrupt()])])
+async def test_an_interrupt_in_a_handler_is_the_hosts(error):
+    made = action(_raiser(error), ref="tool.quit", risk="read")
+    with pytest.raises(type(error)):
+        await admit(admission_of(registry_of(made)), "tool.quit")

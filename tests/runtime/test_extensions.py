@@ -16,6 +16,7 @@ from host_bridge.approvals import ApprovalPolicy
 from host_bridge.descriptor import Action
 from host_bridge.errors import InvalidRefError
 from host_bridge.registry import Registry
+from runtime import open_host
 from runtime.extensions import extension_actions, installed_extensions, tool
 from runtime.tool_sources import plugins_installed
 
@@ -230,3 +231,28 @@ def test_a_plugin_cannot_register_outside_its_root(tmp_path: Path) -> None:
     warnings: list[str] = []
     assert installed_extensions(warnings.append, entry_points=[point]) == {}  # type: ignore[list-item]
     assert "begin with `extensions.`" in warnings[0]
+
+
+async def test_keys_of_whole_numbers_come_from_text_and_a_parameter_may_be_called_self() -> None:
+    @tool(risk="read")
+    def keyed(rows: dict[int, str], self: str) -> list[int]:
+        return [*rows, len(self)]
+
+    with trio.fail_after(30):
+        async with open_host(actions=[keyed]) as host:
+            result = await host.run_program("return await extensions.keyed(rows={'1': 'a', '22': 'b'}, self='xyz')")
+            assert result.value == [1, 22, 3], result.error
+            result = await host.run_program("return await extensions.keyed(rows={'1': 2}, self='xyz')")
+            assert result.error.message.endswith("rows.1: got 2, wanted text")
+
+
+async def test_a_tool_that_exits_fails_its_call_and_the_host_goes_on() -> None:
+    @tool(risk="read")
+    def leave() -> None:
+        raise SystemExit(3)
+
+    with trio.fail_after(30):
+        async with open_host(actions=[leave]) as host:
+            result = await host.run_program("await extensions.leave()")
+            assert result.error.message.endswith("extensions.leave failed: SystemExit: 3")
+            assert (await host.run_program("return 1")).value == 1
