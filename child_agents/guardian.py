@@ -45,6 +45,8 @@ def main(arguments: Sequence[str], become_template: TemplateStart = exec_templat
     for number in IGNORED:
         signal.signal(number, signal.SIG_IGN)
     kernel.become_subreaper()
+    with contextlib.suppress(OSError):  # a guardian that was stopped still sees that its host has gone
+        kernel.prctl(kernel.PR_SET_PDEATHSIG, signal.SIGCONT)
     if options["pid_namespace"] and namespace_works():
         _guard_namespace(lifeline, requests, arguments[2], become_template)
     guard([lifeline], requests, arguments[2], become_template)

@@ -8,6 +8,7 @@ import contextlib
 import errno
 import json
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -168,6 +169,7 @@ class Launcher:
         self._requests.close()
         trio.lowlevel.notify_closing(self._death)
         os.close(self._death)
+        kernel.signal_pidfd(self.pidfd, signal.SIGCONT)  # one that was stopped has work to do now
         with trio.CancelScope(shield=True, deadline=trio.current_time() + CLOSE_SECONDS) as scope:
             await trio.lowlevel.wait_readable(self.pidfd)
         if scope.cancelled_caught:

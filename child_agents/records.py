@@ -211,6 +211,11 @@ class RunRecords:
             return False
         return True
 
+    def unmark(self, run_id: str, mark: Mark) -> None:
+        """Take a mark back."""
+        with contextlib.suppress(OSError):
+            (self.folder(run_id) / mark).unlink()
+
     def is_marked(self, run_id: str, mark: Mark) -> bool:
         """Whether the mark is set."""
         return (self.folder(run_id) / mark).exists()

@@ -317,11 +317,13 @@ class AgentService:
             return await self._supervisor.wait(run)
         record = self.record(run_id)
         self._awaited[run_id] += 1
+        told: AgentResult | None = None
         try:
             if record.status not in FINAL_STATUSES:
                 with contextlib.suppress(AgentError):  # lost or replaced meanwhile: the record tells the rest
-                    await self.resident.call("wait", run_id, may_start=False)
-                record = await self._settled(run_id)
+                    told = result_in(await self.resident.call("wait", run_id, may_start=False))
+                if told is None:
+                    record = await self._settled(run_id)
             with contextlib.suppress(OSError):  # a full disk costs the mark, not the result
                 self.records.mark(run_id, "waited")
         except BaseException:
@@ -330,8 +332,9 @@ class AgentService:
             raise
         finally:
             self._awaited[run_id] -= 1
-        if record.result is not None:
-            return record.result
+        result = told or record.result
+        if result is not None:
+            return result
         return indeterminate(record.request.run, "its host ended before it did")
 
     async def stop(self, run_id: str, reason: str) -> AgentResult:
@@ -479,6 +482,14 @@ class AgentService:
         if self._supervisor is not None:
             for run in self._supervisor.runs.values():
                 self._supervisor.begin_stop(run, Ending("stopped", reason))
+
+
+def result_in(body: bytes) -> AgentResult | None:
+    """The result that a resident host's answer holds; it stands there even where the disk took no record of it."""
+    try:
+        return msgspec.convert(strict_json.decode_strict(body)["result"], AgentResult)
+    except (ValueError, KeyError, TypeError):
+        return None
 
 
 def follow_up(record: RunRecord) -> tuple[str, dict[str, Any]]:

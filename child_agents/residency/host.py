@@ -24,7 +24,7 @@ from child_agents.accepting import accept
 from child_agents.channel import Channel, ChannelError
 from child_agents.conclusion import Ending
 from child_agents.errors import AgentError
-from child_agents.request import FINAL_STATUSES
+from child_agents.request import FINAL_STATUSES, result_to_wire
 from child_agents.residency.protocol import TO_HOST, Finished, Reply, Request, lock_path, reachable, socket_name
 from child_agents.resolver import ResolvedRun, enforce
 from child_agents.runs import Run
@@ -133,7 +133,10 @@ class ResidentHost:
         elif request.operation == "message":
             kind, _, text = request.body.decode().partition("\n")
             await self.supervisor.message(run, kind, text)
-        return strict_json.encode(self.supervisor.status(run), lone_surrogates=True)
+        told = self.supervisor.status(run)
+        if run.result is not None:  # the record has it too, but for a disk that was full
+            told["result"] = result_to_wire(run.result)
+        return strict_json.encode(told, lone_surrogates=True)
 
     def _launch(self, request: Request) -> None:
         """Claim, take responsibility, enforce, start.
@@ -146,8 +149,13 @@ class ResidentHost:
         records, owner = self.supervisor.records, self.supervisor.options.owner
         if not records.mark(run.id, "claim", owner):
             raise AgentError(f"{run.id} was claimed before: it is not started twice")
-        records.take_over(run.id, owner)
-        started = self.supervisor.adopt(enforce(run))
+        try:
+            records.take_over(run.id, owner)
+            started = self.supervisor.adopt(enforce(run))
+        except (AgentError, OSError) as error:
+            # Nothing was started, so nothing was claimed: whoever sent it may take its record back.
+            records.unmark(run.id, "claim")
+            raise AgentError(f"{run.id} was not started: {error}") from None
         self._nursery.start_soon(self._report, started)
         self.change()
 

@@ -27,7 +27,7 @@ class Reply(msgspec.Struct, frozen=True, array_like=True, tag="reply"):
     id: int
     problem: str | None = None
     body: bytes = b""
-    """`status`: JSON."""
+    """`status`, `wait`, `stop`: the run's status as JSON, with the whole result once there is one."""
 
 
 class Finished(msgspec.Struct, frozen=True, array_like=True, tag="finished"):

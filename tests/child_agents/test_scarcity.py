@@ -22,11 +22,16 @@ from child_agents.inheritance import FROM_CHILD, TO_CHILD, Message, ResidentRepl
 from child_agents.ledger import Ledger
 from child_agents.records import OwnerLock, RunRecords
 from child_agents.residency.client import ResidentUnavailableError
-from child_agents.residency.protocol import reachable, socket_name
+from child_agents.residency.host import ResidentHost
+from child_agents.residency.protocol import Request, reachable, socket_name
 from child_agents.settings import AgentFolders
 from child_agents.sweep import sweep
+from host_bridge import strict_json
+from runtime.agent_service import result_in
 from tests.child_agents.helpers import marked, resolved, supervisor
-from tests.child_agents.test_residency import client
+from tests.child_agents.host_process import HostServer
+from tests.child_agents.test_kill_loops import ROOT, Hosted
+from tests.child_agents.test_residency import client, request
 
 SAY = "import json; print(json.dumps({'value': %s}))"
 SLEEP = "import time; time.sleep(60)"
@@ -251,16 +256,41 @@ async def test_a_worker_that_was_stopped_is_killed_once_its_ladder_is_overdue(tm
 
 async def test_a_host_that_closes_starts_no_second_guardian_for_a_launch_that_lost_the_first(tmp_path, monkeypatch):
     monkeypatch.setattr(supervisor_module, "CLOSE_SECONDS", 0.2)
-    monkeypatch.setattr(launcher, "CLOSE_SECONDS", 2.0)
+    started = []
+
+    def counted(options):
+        started.append(launcher.start_launcher(options))
+        return started[-1]
+
+    monkeypatch.setattr(supervisor_module, "start_launcher", counted)
     async with supervisor(tmp_path) as boss:
         await boss.run(resolved(SAY % 1))
-        owner = boss.options.owner
-        for pid in marked(owner):
-            os.kill(pid, signal.SIGSTOP)
+        os.kill(template_of(boss), signal.SIGSTOP)
         late = boss.launch(resolved(SAY % 2), detached=True)
         await trio.testing.wait_all_tasks_blocked(0.05)
     assert (late.result.status, late.result.error.kind) == ("stopped", "cancelled")
-    assert marked(owner) == []
+    assert len(started) == 1
+    assert marked(boss.options.owner) == []
+
+
+@pytest.mark.parametrize("ending", ["closes", "is killed"])
+def test_a_guardian_that_was_stopped_ends_all_the_same_when_its_host(tmp_path, ending):
+    server = HostServer(ROOT)
+    host = Hosted(server, tmp_path, "plain")
+    try:
+        host.wait_up()
+        (guardian,) = host.by_role()["guardian"]
+        os.kill(guardian, signal.SIGSTOP)
+        if ending == "closes":
+            host.process.stdin.close()
+        else:
+            host.process.kill()
+        assert host.wait_gone() == []
+    finally:
+        host.process.kill()
+        host.end()
+        kernel.kill_marked(host.marker, 5)
+        server.close()
 
 
 # -- disks ---------------------------------------------------------------------------------------------------------
@@ -347,6 +377,38 @@ def test_an_owner_lock_that_the_disk_does_not_take_leaves_neither_file_nor_descr
             OwnerLock(folders, "o-full")
     assert os.listdir("/proc/self/fd") == before
     assert list(folders.owners.iterdir()) == []
+
+
+async def test_what_the_resident_host_could_not_start_is_not_claimed(tmp_path, monkeypatch):
+    folders = AgentFolders(root=tmp_path)
+    folders.make()
+    records = RunRecords(folders)
+    run = request(records, SAY % 1)
+    async with supervisor(tmp_path) as boss, trio.open_nursery() as nursery:
+        resident = ResidentHost(boss, nursery, 1)
+        order = Request(1, "launch", run.id, strict_json.encode(run))
+        with monkeypatch.context() as patch:
+            patch.setattr(RunRecords, "take_over", full)
+            with pytest.raises(AgentError, match=r"was not started: .*No space left on device"):
+                resident._launch(order)
+        assert not records.is_marked(run.id, "claim")
+        resident._launch(order)
+        with trio.fail_after(30):
+            await boss.runs[run.id].done.wait()
+    assert records.read(run.id).result.value == 1
+
+
+async def test_a_resident_host_tells_the_result_that_the_disk_did_not_take(tmp_path, monkeypatch):
+    AgentFolders(root=tmp_path).make()
+    run = request(RunRecords(AgentFolders(root=tmp_path)), SAY % "{'n': 10**40}")
+    monkeypatch.setattr(RunRecords, "finish", full)
+    async with supervisor(tmp_path) as boss, trio.open_nursery() as nursery:
+        resident = ResidentHost(boss, nursery, 1)
+        resident._launch(Request(1, "launch", run.id, strict_json.encode(run)))
+        with trio.fail_after(30):
+            body = await resident._do(None, Request(2, "wait", run.id))
+    assert result_in(body).value == {"n": 10**40}
+    assert result_in(b"{}") is None
 
 
 # -- what travels --------------------------------------------------------------------------------------------------
