@@ -39,6 +39,7 @@ ANNOTATION_ANY: Final = "__annotation_any__"
 ANNOTATION_CLASSVAR: Final = "__annotation_classvar__"
 ANNOTATION_INITVAR: Final = "__annotation_initvar__"
 ANNOTATION_KW_ONLY: Final = "__annotation_kw_only__"
+ANNOTATION_GENERIC: Final = "__annotation_generic__"
 
 _VISITOR_RECURSION: Final = 4000
 """Python frames while visiting; each level of nesting takes three, and they use no C stack."""
@@ -157,6 +158,10 @@ class ProgramPolicy(RestrictingNodeTransformer):
         self._globals: set[str] = set()
         self._nonlocals: set[str] = set()
         self._top_definitions: set[str] = set()
+        self._type_parameters: list[frozenset[str]] = [frozenset()]
+        """The last: of all definitions around this place."""
+        self._annotated: list[bool] = []
+        """For each class around this place: whether a name of its own was annotated."""
         self._bound: frozenset[str] | None = None
         self._root: ast.AST | None = None
 
@@ -222,6 +227,8 @@ class ProgramPolicy(RestrictingNodeTransformer):
             self._check_dunder_name(node)
         elif name == "super" and isinstance(node.ctx, ast.Load):
             pass
+        elif name in self._type_parameters[-1] and isinstance(node.ctx, ast.Load) and not self._is_bound(name):
+            return _named(ANNOTATION_ANY, node)
         else:
             self.check_variable(node, name)
             if not isinstance(node.ctx, ast.Load):
@@ -313,6 +320,7 @@ class ProgramPolicy(RestrictingNodeTransformer):
     # Imports
 
     def visit_Import(self, node: ast.Import) -> ast.AST:
+        self._check_eager(node)
         for alias in node.names:
             self._check_module(node, alias.name)
             self.check_variable(node, alias.asname)
@@ -320,6 +328,7 @@ class ProgramPolicy(RestrictingNodeTransformer):
         return node
 
     def visit_ImportFrom(self, node: ast.ImportFrom) -> ast.AST:
+        self._check_eager(node)
         if node.module == "__future__":
             return ast.copy_location(ast.Pass(), node)
         if node.level:
@@ -337,6 +346,10 @@ class ProgramPolicy(RestrictingNodeTransformer):
             self.check_variable(node, alias.asname)
             self._note_binding(alias.asname or alias.name)
         return node
+
+    def _check_eager(self, node: ast.AST) -> None:
+        if getattr(node, "is_lazy", 0):  # 3.15: it goes through a builtin of its own
+            self.error(node, "lazy imports are refused: write a plain import")
 
     def _check_module(self, node: ast.AST, module: str) -> None:
         if any(part.startswith("_") for part in module.split(".")):
@@ -365,14 +378,15 @@ class ProgramPolicy(RestrictingNodeTransformer):
         self._note_definition(node.name)
         self._check_arguments(node.args)
         node.decorator_list = [self.visit(decorator) for decorator in node.decorator_list]
+        self._enter_type_parameters(node)
         node.args = self.visit(node.args)
         if node.returns is not None:
             self.visit(node.returns)
             node.returns = None
-        self._visit_type_parameters(node)
         self._scopes.append("function")
         node.body = self._visit_all(node.body)
         self._scopes.pop()
+        self._type_parameters.pop()
         return node  # type: ignore[no-any-return]
 
     visit_AsyncFunctionDef = visit_FunctionDef
@@ -423,12 +437,16 @@ class ProgramPolicy(RestrictingNodeTransformer):
             elif not isinstance(keyword.value, ast.Constant):
                 self.error(node, f'the class keyword "{keyword.arg}" takes True or False')
         node.keywords = []
-        node.bases = [self.visit(base) for base in node.bases]
         node.decorator_list = [self.visit(decorator) for decorator in node.decorator_list]
-        self._visit_type_parameters(node)
+        is_generic = self._enter_type_parameters(node)
+        node.bases = [self.visit(base) for base in node.bases]
+        if is_generic:
+            node.bases.append(_named(ANNOTATION_GENERIC, node))
         self._scopes.append("class")
+        self._annotated.append(False)
         node.body = self._visit_all(node.body)
-        if any(isinstance(statement, ast.Assign) and _is_annotation_mark(statement) for statement in node.body):
+        self._type_parameters.pop()
+        if self._annotated.pop():
             empty = ast.Assign([ast.Name("__annotations__", ast.Store())], ast.Dict([], []))
             node.body.insert(_docstring_length(node.body), ast.fix_missing_locations(ast.copy_location(empty, node)))
         self._scopes.pop()
@@ -472,6 +490,7 @@ class ProgramPolicy(RestrictingNodeTransformer):
         if self._scopes[-1] == "class" and isinstance(target, ast.Name):
             # A dataclass reads its fields by name, and a class pattern by position, from any registered type.
             self.check_attribute(node, target.id)
+            self._annotated[-1] = True
             changed.append(_annotation_mark(target.id, marker))
         elif node.value is None and isinstance(target, ast.Name):
             # Keeps the name local, as Python does; in a function the annotation is not evaluated.
@@ -481,19 +500,27 @@ class ProgramPolicy(RestrictingNodeTransformer):
             ast.fix_missing_locations(ast.copy_location(statement, node))
         return changed or ast.copy_location(ast.Pass(), node)
 
-    def _visit_type_parameters(self, node: Any) -> None:
-        for parameter in getattr(node, "type_params", ()):
+    def _enter_type_parameters(self, node: Any) -> bool:
+        """`def f[T](…)` and `class C[T]` (3.12) lose their parameters, and the name says nothing where it is read: the
+        real ones are objects of the real `typing`, whose classes turn strings into code. Whether there were any.
+        """
+        parameters = getattr(node, "type_params", [])
+        for parameter in parameters:
             self.check_variable(node, parameter.name)
-            if getattr(parameter, "bound", None) is not None:
-                self.visit(parameter.bound)
-                parameter.bound = None
-            if getattr(parameter, "default_value", None) is not None:
-                self.visit(parameter.default_value)
-                parameter.default_value = None
+            for inside in (getattr(parameter, "bound", None), getattr(parameter, "default_value", None)):
+                if inside is not None:
+                    self.visit(inside)
+        around = self._type_parameters[-1]
+        self._type_parameters.append(around.union([each.name for each in parameters]) if parameters else around)
+        if parameters:
+            node.type_params = []
+        return bool(parameters)
 
     def visit_TypeAlias(self, node: Any) -> ast.AST:
         """`type Name = ...` (3.12) binds a name that nothing evaluates."""
+        self._enter_type_parameters(node)
         self.visit(node.value)
+        self._type_parameters.pop()
         target = self.visit(node.name)
         return ast.copy_location(ast.Assign([target], _named(ANNOTATION_ANY, node)), node)
 
@@ -582,15 +609,6 @@ def _annotation_mark(name: str, marker: str) -> ast.Assign:
     """`__annotations__["name"] = marker`, in a class body."""
     owner = ast.Name("__annotations__", ast.Load())
     return ast.Assign([ast.Subscript(owner, ast.Constant(name), ast.Store())], ast.Name(marker, ast.Load()))
-
-
-def _is_annotation_mark(statement: ast.Assign) -> bool:
-    target = statement.targets[0]
-    return (
-        isinstance(target, ast.Subscript)
-        and isinstance(target.value, ast.Name)
-        and target.value.id == "__annotations__"
-    )
 
 
 def _docstring_length(body: list[ast.stmt]) -> int:

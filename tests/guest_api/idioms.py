@@ -526,7 +526,7 @@ _idiom(
 _idiom(
     "typing generics and aliases",
     ["s", 1, [1]],
-    "from typing import Generic, TypeVar, Optional, Union, List, Dict, Callable, Any, Iterable, Literal, cast\nT = TypeVar('T')\nVector = List[float]\nMaybe = Optional[int]\nKind = Literal['a', 'b']\nclass Stack(Generic[T]):\n    def __init__(self) -> None:\n        self.items: List[T] = []\n    def push(self, item: T) -> None:\n        self.items.append(item)\ns = Stack[int]() if False else Stack()\ns.push(1)\ndef f(x: Optional[Vector], cb: Callable[[int], str]) -> Union[int, None]: ...\nreturn ['s', cast(int, 1), s.items]",
+    "from typing import Generic, TypeVar, Optional, Union, List, Dict, Callable, Any, Iterable, Literal, cast\nT = TypeVar('T')\nVector = List[float]\nMaybe = Optional[int]\nKind = Literal['a', 'b']\nclass Stack(Generic[T]):\n    def __init__(self) -> None:\n        self.items: List[T] = []\n    def push(self, item: T) -> None:\n        self.items.append(item)\ns = Stack[int]()\ns.push(1)\ndef f(x: Optional[Vector], cb: Callable[[int], str]) -> Union[int, None]: ...\nreturn ['s', cast(int, 1), s.items]",
 )
 _idiom(
     "slots",

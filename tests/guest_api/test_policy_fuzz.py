@@ -10,6 +10,7 @@ from guest_api.inside import names
 from guest_api.inside.compile_policy import (
     ANNOTATION_ANY,
     ANNOTATION_CLASSVAR,
+    ANNOTATION_GENERIC,
     ANNOTATION_INITVAR,
     ANNOTATION_KW_ONLY,
     ENTRY_NAME,
@@ -31,7 +32,7 @@ FINE = ["a", "b", "items", "value", "_private", "__name__", "total", "x1", "__in
 
 HELPERS = {
     ENTRY_NAME, FORMAT_CALL, FORMAT_MAP_CALL, TYPE_CALL, GETATTR_CALL, HASATTR_CALL,
-    ANNOTATION_ANY, ANNOTATION_CLASSVAR, ANNOTATION_INITVAR, ANNOTATION_KW_ONLY,
+    ANNOTATION_ANY, ANNOTATION_CLASSVAR, ANNOTATION_INITVAR, ANNOTATION_KW_ONLY, ANNOTATION_GENERIC,
 }  # fmt: skip
 MADE_BY_THE_COMPILER = {
     "__module__",

@@ -308,6 +308,10 @@ class TypingForm:
         return self
 
     def __mro_entries__(self, bases: tuple[Any, ...]) -> tuple[type, ...]:
+        if self.__bases_given__ == (GenericBase,):
+            before = bases[: next(place for place, base in enumerate(bases) if base is self)]
+            if _brings_its_own(bases) or any(base in (TYPING["Generic"], TYPING["Protocol"]) for base in before):
+                return ()
         return self.__bases_given__
 
     def __call__(self, *arguments: Any, **keywords: Any) -> NoReturn:
@@ -324,6 +328,22 @@ class TypingForm:
 
     def __reduce_ex__(self, protocol: object) -> NoReturn:
         raise TypeError("a typing form cannot be copied")
+
+
+class GenericBase:
+    """Behind `Generic[T]` and `Protocol[T]`: a class that may be subscripted, and is itself then."""
+
+    __slots__ = ()
+
+    def __class_getitem__(cls, item: object) -> Any:
+        return cls
+
+
+def _brings_its_own(bases: tuple[Any, ...]) -> bool:
+    """Whether a class with these bases has the generic one already, or may have no such base (a named tuple)."""
+    return any(
+        issubclass(base, GenericBase) if isinstance(base, type) else base is TYPING["NamedTuple"] for base in bases
+    )
 
 
 def _type_variable(name: str, *constraints: Any, **options: Any) -> TypingForm:
@@ -455,11 +475,13 @@ TYPING: Final[dict[str, Any]] = {
     "Deque": TypingForm("Deque", (collections.deque,)),
     "Dict": TypingForm("Dict", (dict,)),
     "FrozenSet": TypingForm("FrozenSet", (frozenset,)),
+    "Generic": TypingForm("Generic", (GenericBase,)),
     "List": TypingForm("List", (list,)),
     "NamedTuple": TypingForm("NamedTuple", (typing._NamedTuple,)),  # type: ignore[attr-defined]
     "NewType": _new_type,
     "OrderedDict": TypingForm("OrderedDict", (collections.OrderedDict,)),
     "ParamSpec": _type_variable,
+    "Protocol": TypingForm("Protocol", (GenericBase,)),
     "Set": TypingForm("Set", (set,)),
     "TYPE_CHECKING": False,
     "Tuple": TypingForm("Tuple", (tuple,)),
@@ -482,6 +504,7 @@ ANNOTATIONS: Final[dict[str, Any]] = {
     "__annotation_classvar__": typing.ClassVar,
     "__annotation_initvar__": dataclasses.InitVar,
     "__annotation_kw_only__": dataclasses.KW_ONLY,
+    "__annotation_generic__": TYPING["Generic"],
 }
 DATACLASSES["InitVar"] = TypingForm("InitVar")
 DATACLASSES["KW_ONLY"] = TypingForm("KW_ONLY")
