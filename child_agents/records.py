@@ -112,8 +112,10 @@ def owner_lives(folders: AgentFolders, owner: str) -> bool:
     """Whether the process that holds this lock is alive; an owner without a file is gone."""
     try:
         descriptor = os.open(folders.owners / f"{owner}.lock", os.O_RDWR | os.O_CLOEXEC)
-    except OSError:
+    except FileNotFoundError:
         return False
+    except OSError:
+        return True  # no descriptor is left to look with: that is no sign of anybody's end
     try:
         # Shared: two that look at the same moment must not take each other for the owner.
         fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)

@@ -429,7 +429,8 @@ class AgentService:
         """Its runs that have no result have none to come: the session is told that their end is not known."""
         if self._is_root and self.host.session_id is not None:
             await trio.sleep(SETTLE_SECONDS * SETTLE_LOOKS)
-            await self._tell_of_durable(self.host.session_id)
+            with contextlib.suppress(OSError):  # what cannot be read now is told at the next open
+                await self._tell_of_durable(self.host.session_id)
 
     async def execution_ended(self, execution: str) -> None:
         """The program is over: what it left behind and nobody waited for is told now."""

@@ -113,12 +113,16 @@ class ResidentHost:
             reply = Reply(request.id, None, body)
         except (AgentError, ValueError, OSError, msgspec.MsgspecError) as error:
             reply = Reply(request.id, str(error))
+        except Exception as error:
+            # Sessions of other versions talk to this host too: no request of one may end the runs of all.
+            reply = Reply(request.id, f"a fault of the resident host: {error!r:.200}")
         with contextlib.suppress(trio.BrokenResourceError, trio.ClosedResourceError):
             await channel.send(reply)
 
     async def _do(self, channel: Channel[Request], request: Request) -> bytes:
         if request.operation == "subscribe":
-            self._clients[channel].add(request.run_id)
+            if (sessions := self._clients.get(channel)) is not None:  # it may have gone by now
+                sessions.add(request.run_id)
             return b""
         if request.operation == "launch":
             self._launch(request)
@@ -146,13 +150,15 @@ class ResidentHost:
         run = msgspec.convert(strict_json.decode_strict(request.body), ResolvedRun)
         if run.id != request.run_id:
             raise AgentError("the request names another run")
+        if run.runner not in self.supervisor.options.runners:
+            raise AgentError(f"runner: got {run.runner!r:.80}, which this resident host does not know")
         records, owner = self.supervisor.records, self.supervisor.options.owner
         if not records.mark(run.id, "claim", owner):
             raise AgentError(f"{run.id} was claimed before: it is not started twice")
         try:
             records.take_over(run.id, owner)
             started = self.supervisor.adopt(enforce(run))
-        except (AgentError, OSError) as error:
+        except (AgentError, OSError, ValueError) as error:
             # Nothing was started, so nothing was claimed: whoever sent it may take its record back.
             records.unmark(run.id, "claim")
             raise AgentError(f"{run.id} was not started: {error}") from None

@@ -20,10 +20,10 @@ from child_agents.errors import AgentError
 from child_agents.guardian_forks import GuardianForks, ask_for_guardian
 from child_agents.inheritance import FROM_CHILD, TO_CHILD, Message, ResidentReply
 from child_agents.ledger import Ledger
-from child_agents.records import OwnerLock, RunRecords
+from child_agents.records import OwnerLock, RunRecords, owner_lives
 from child_agents.residency.client import ResidentUnavailableError
 from child_agents.residency.host import ResidentHost
-from child_agents.residency.protocol import Request, reachable, socket_name
+from child_agents.residency.protocol import TO_CLIENT, TO_HOST, Reply, Request, reachable, socket_name
 from child_agents.settings import AgentFolders
 from child_agents.sweep import sweep
 from host_bridge import strict_json
@@ -409,6 +409,53 @@ async def test_a_resident_host_tells_the_result_that_the_disk_did_not_take(tmp_p
             body = await resident._do(None, Request(2, "wait", run.id))
     assert result_in(body).value == {"n": 10**40}
     assert result_in(b"{}") is None
+
+
+async def test_a_session_that_leaves_while_it_subscribes_ends_no_resident_host(tmp_path):
+    async with supervisor(tmp_path) as boss, trio.open_nursery() as nursery:
+        resident = ResidentHost(boss, nursery, 1)
+        ours, theirs = socket.socketpair()
+        session, gone = Channel(ours, TO_CLIENT), Channel(theirs, TO_HOST)
+        await resident._answer(gone, Request(1, "subscribe", "a-session"))
+        assert await session.receive() == Reply(1)
+        session.close()
+        gone.close()
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        ({"runner": "of-a-newer-version"}, "runner: got 'of-a-newer-version', which this resident host does not know"),
+        ({"path": 5}, "Expected `array`, got `int` - at `$.path`"),
+    ],
+)
+async def test_a_request_of_another_version_is_refused_and_ends_no_resident_host(tmp_path, body, words):
+    import msgspec
+
+    AgentFolders(root=tmp_path).make()
+    records = RunRecords(AgentFolders(root=tmp_path))
+    run = request(records, SAY % 1)
+    async with supervisor(tmp_path) as boss, trio.open_nursery() as nursery:
+        resident = ResidentHost(boss, nursery, 1)
+        ours, theirs = socket.socketpair()
+        session, connection = Channel(ours, TO_CLIENT), Channel(theirs, TO_HOST)
+        odd = strict_json.encode(msgspec.to_builtins(run) | body)
+        await resident._answer(connection, Request(1, "launch", run.id, odd))
+        assert await session.receive() == Reply(1, words)
+        session.close()
+        connection.close()
+    assert not records.is_marked(run.id, "claim")
+
+
+def test_without_a_descriptor_to_look_with_nobody_is_taken_for_gone(tmp_path):
+    folders = AgentFolders(root=tmp_path)
+    folders.make()
+    lock = OwnerLock(folders, "o-lives")
+    with no_descriptors():
+        assert owner_lives(folders, "o-lives")
+    assert owner_lives(folders, "o-lives")
+    lock.release()
+    assert not owner_lives(folders, "o-lives")
 
 
 # -- what travels --------------------------------------------------------------------------------------------------
