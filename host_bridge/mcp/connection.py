@@ -231,7 +231,8 @@ class ServerConnection:
         try:
             with trio.CancelScope(deadline=born + seconds) as start:
                 self._life = start
-                await trio.to_thread.run_sync(load_sdk)
+                # Left to itself when somebody leaves: nobody's Ctrl-C waits for an import.
+                await trio.to_thread.run_sync(load_sdk, abandon_on_cancel=True)
                 async with self._connected() as client:
                     found = await client.manifest()
                     start.deadline = math.inf

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 import trio
 
 from guest_api.values import read_extension
+from host_bridge.mcp import connection
 from host_bridge.mcp.settings import McpSettingsError
 from host_bridge.process_tree import members
 from tests.host_bridge.mcp.calling import OWN, opened, raw
@@ -266,3 +268,25 @@ async def test_pictures_links_and_resources_are_values(tmp_path: Path) -> None:
         kind, message = await calls.refusal("mcp.resource", server="own", uri="note://none")
         assert kind == "host"
         assert "mcp.resource" in message
+
+
+async def test_nobody_who_leaves_waits_for_the_sdk_to_be_loaded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loading, go_on = trio.Event(), threading.Event()
+    token = trio.lowlevel.current_trio_token()
+
+    def slowly() -> None:
+        token.run_sync_soon(loading.set)
+        go_on.wait(60)
+
+    monkeypatch.setattr(connection, "load_sdk", slowly)
+    try:
+        with trio.fail_after(20):
+            async with opened({"own": OWN}, tmp_path) as calls, trio.open_nursery() as nursery:
+                nursery.start_soon(lambda: calls.admitted("mcp.own.names"))
+                await loading.wait()
+                nursery.cancel_scope.cancel()
+        assert not go_on.is_set()
+    finally:
+        go_on.set()
