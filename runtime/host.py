@@ -111,6 +111,7 @@ class Host:
         `prompt` is submitted to the session first, inside the run, so that its turn is the hint's fire turn.
         Cancelling the caller kills the guest, ends the agent run and records it before the cancellation goes on.
         Raises: IsolationUnavailableError: no guest may be started here. ValueRefusedError: `input` is no JSON value.
+            TranscriptError, OSError: the session's file cannot be begun.
         """
         run = ProgramRun(self._context, observer, self._parent)
         opening, scope = trio.CancelScope(), trio.CancelScope()
@@ -121,6 +122,8 @@ class Host:
             pool: GuestPool | None = None
             with opening:
                 pool = await self._open_pool()
+            # Not earlier: where no guest may be started, no empty session is left.
+            self.session.host.store.begin_file()
             result = await run.to_result(pool, source, input, limits=limits or self.limits, scope=scope, prompt=prompt)
         finally:
             self._scopes -= {opening, scope}
@@ -338,7 +341,7 @@ def _open_store(
         return session, session.leaf_id is not None
     if session is None:
         return TranscriptStore.in_memory(cwd=cwd), False
-    store = TranscriptStore.open_or_create(session, cwd=cwd, durability=config.session.durability)
+    store = TranscriptStore.open_or_create(session, cwd=cwd, durability=config.session.durability, deferred=True)
     return store, store.leaf_id is not None
 
 

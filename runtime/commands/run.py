@@ -168,11 +168,15 @@ class _Run:
 
     def _failed(self, message: str) -> RunResult:
         """The host failed after it was open: what the run came to until then stays listed."""
-        result = self._result or failed_before_start("host", message, session=self._session)
+        result = self._result or failed_before_start("host", message, session=self._session_file())
         return failed_with(result, RunFailure("host", message))
 
     def _interrupted(self) -> RunResult:
-        return failed_before_start("cancelled", "the run was interrupted before it began", session=self._session)
+        return failed_before_start("cancelled", "the run was interrupted before it began", session=self._session_file())
+
+    def _session_file(self) -> str | None:
+        """The session, once there is a file of it."""
+        return self._session if self._session and Path(self._session).exists() else None
 
     async def _run(self, config: Any, source: str, value: Any) -> RunResult:
         import trio
@@ -253,9 +257,9 @@ class _Run:
                 store = TranscriptStore.in_memory_copy(choice.path)
             elif choice.path is not None:
                 choice.path.parent.mkdir(parents=True, exist_ok=True)
-                store = TranscriptStore.open_or_create(choice.path, cwd=cwd, durability=durability)
+                store = TranscriptStore.open_or_create(choice.path, cwd=cwd, durability=durability, deferred=True)
             elif choice.folder is not None:
-                store = create_session(cwd, folder=choice.folder, durability=durability)
+                store = create_session(cwd, folder=choice.folder, durability=durability, deferred=True)
             else:
                 store = TranscriptStore.in_memory(cwd=cwd)
         except OSError as error:

@@ -89,12 +89,18 @@ def create_session(
     session_id: str | None = None,
     parent_session: str | os.PathLike[str] | None = None,
     durability: Durability = "run",
+    deferred: bool = False,
 ) -> TranscriptStore:
-    """A new session where Pi would look for it, or directly in `folder`."""
+    """A new session where Pi would look for it, or directly in `folder`; `deferred`: no file before it is begun."""
     chosen = session_id or new_session_id()
     path = new_session_path(folder if folder is not None else session_dir_for(cwd), chosen)
     return TranscriptStore.create(
-        path, cwd=cwd, session_id=chosen, parent_session=parent_session, durability=durability
+        path,
+        cwd=cwd,
+        session_id=chosen,
+        parent_session=parent_session,
+        durability=durability,
+        deferred=deferred,
     )
 
 

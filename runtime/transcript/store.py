@@ -12,10 +12,12 @@ from pathlib import Path
 from typing import Any, Final, Self
 
 from runtime.transcript import copies, migrate
+from runtime.transcript.beginning import Beginning
 from runtime.transcript.branch import Branch
 from runtime.transcript.damage import Finding
 from runtime.transcript.entries import Entry
 from runtime.transcript.errors import (
+    ChangedOnDiskError,
     ReadOnlyTranscriptError,
     TranscriptError,
     UnknownEntryError,
@@ -49,6 +51,7 @@ class TranscriptStore:
         self._source = source
         self._file = file
         self._refusal = refusal
+        self._beginning: Beginning | None = None
         self._last_line = found.last_line
         self._subscribers: list[Callable[[Entry], None]] = []
         self._lock = threading.Lock()
@@ -64,9 +67,11 @@ class TranscriptStore:
         session_id: str | None = None,
         parent_session: str | os.PathLike[str] | None = None,
         durability: Durability = "run",
+        deferred: bool = False,
     ) -> "TranscriptStore":
         """A new session file with its header on disk; Pi waits for the first message, we do not.
 
+        `deferred`: the file appears with `begin_file` or the first append, whichever comes first.
         Raises: FileExistsError: there is a file already. SessionOwnedError. ValueError: a bad session id.
         """
         target = Path(os.path.abspath(path))  # noqa: PTH100  symlinks stay as the caller named them
@@ -75,8 +80,22 @@ class TranscriptStore:
             session_id=session_id,
             parent_session=None if parent_session is None else os.path.abspath(parent_session),  # noqa: PTH100
         )
+        if deferred:
+            if target.exists():
+                raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(target))
+            return cls._to_begin(target, header, durability)
         copies.write_new_file(target, [header.encode()], durable=durability != "none")
         return cls.open(target, durability=durability)
+
+    @classmethod
+    def _to_begin(cls, target: Path, header: Header, durability: Durability) -> "TranscriptStore":
+        beginning = Beginning(target, header, durability)
+        beginning.check_folder()
+        # The header's line lies where it will lie in the file.
+        source = MemorySource(header.encode() + b"\n")
+        store = cls(target, scan(source, target), source, None, None)
+        store._beginning = beginning
+        return store
 
     @classmethod
     def open(
@@ -107,29 +126,23 @@ class TranscriptStore:
         *,
         cwd: str | os.PathLike[str] | None = None,
         durability: Durability = "run",
+        deferred: bool = False,
     ) -> "TranscriptStore":
-        """Open the session, or begin it where there is no file or an empty one.
+        """Open the session, or begin it where there is no file or an empty one; `deferred` as in `create`.
 
         Raises: as `open`.
         """
-        target = Path(path)
-        if not target.exists():
+        target = Path(os.path.abspath(path))  # noqa: PTH100
+        if target.exists() and (target.stat().st_size > 0 or not target.is_file()):
+            return cls.open(target, durability=durability)
+        header = Header.new(cwd=os.path.abspath(cwd or Path.cwd()))  # noqa: PTH100
+        store = cls._to_begin(target, header, durability)
+        if not deferred:
             try:
-                return cls.create(target, cwd=cwd, durability=durability)
-            except FileExistsError:
+                store.begin_file()
+            except ChangedOnDiskError:
                 return cls.open(target, durability=durability)  # another process was faster
-        if target.stat().st_size == 0 and target.is_file():
-            guard = WriterGuard.acquire(target)
-            try:
-                if target.stat().st_size == 0:
-                    header = Header.new(cwd=os.path.abspath(cwd or Path.cwd()))  # noqa: PTH100
-                    file = LineFile(target, guard, durability)
-                    file.begin(0, terminated=True)
-                    file.append(header.encode())
-                    file.close()
-            finally:
-                guard.release()
-        return cls.open(target, durability=durability)
+        return store
 
     @classmethod
     def in_memory(cls, *, cwd: str | os.PathLike[str] | None = None) -> "TranscriptStore":
@@ -314,7 +327,27 @@ class TranscriptStore:
                 _log.exception("a subscriber of %s failed on %r", self._path, entry)
         return entry
 
+    def begin_file(self) -> None:
+        """Put the file of a deferred session on disk, with its header; there already: nothing happens.
+
+        Raises: SessionOwnedError, ChangedOnDiskError: another process began it. WriteFailedError. OSError.
+        """
+        with self._lock:
+            self._begin()
+
+    def _begin(self) -> None:
+        if self._beginning is None:
+            return
+        file = self._beginning.begin()
+        try:
+            source = FileSource(self._beginning.path)
+        except BaseException:
+            file.close()
+            raise
+        self._file, self._source, self._beginning = file, source, None
+
     def _commit(self, entry: Entry, kind: Kind) -> None:
+        self._begin()
         if self._file is None:
             assert isinstance(self._source, MemorySource)  # noqa: S101  a store that may append has a file or memory
             offset = self._source.append(entry.raw + b"\n")
@@ -452,7 +485,7 @@ class TranscriptStore:
 
     def close(self) -> None:
         """Sync, close the file and free the guard; entries already handed out stay readable."""
-        file, self._file = self._file, None
+        file, self._file, self._beginning = self._file, None, None
         if self._refusal is None:
             self._refusal = "the session was closed"
         if file is not None:

@@ -2,12 +2,13 @@
 
 import signal
 import subprocess
+import sys
 import time
 from pathlib import Path
 
 import pytest
 
-from tests.journeys.command import Desk
+from tests.journeys.command import Desk, Ended
 
 RAISE = 'await thinking.set(level="high", reason="proof step")\nreturn (await thinking.status()).level'
 
@@ -290,3 +291,42 @@ def test_for_people_calls_and_effort_are_shown_and_piped_only_the_result(desk: D
     assert "effort high → medium" in shown.err
     piped = desk.command("run", str(program), "--allow", "write", "--no-session")
     assert (piped.out, piped.err) == ('"high"\n', "")
+
+
+WITHOUT_A_TABLE = """
+import sys
+from host_bridge import zygote_launch
+entry = "from guest_api.inside.zygote import"
+elsewhere = "import os; os.uname = lambda: os.uname_result(('Linux', 'host', '6.1', '1', 'riscv64'))"
+zygote_launch.BOOTSTRAP = zygote_launch.BOOTSTRAP.replace(entry, elsewhere + chr(10) + entry)
+from runtime.cli import main
+sys.argv[0] = "pi-fabric"
+main()
+"""
+
+
+@pytest.mark.parametrize("how", [["--session", "new/s.jsonl"], ["--session-dir", "new"], []])
+def test_where_nothing_may_run_the_status_is_3_and_no_session_is_left(desk: Desk, how: list[str]) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", WITHOUT_A_TABLE, "run", "-", "--json", *how],
+        cwd=desk.folder,
+        env=desk.environment,
+        input="return 1",
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    ended = Ended(done.returncode, done.stdout, done.stderr)
+    assert (ended.status, ended.json["error"]["kind"], ended.json["session"]) == (3, "isolation", None)
+    left = [*desk.folder.rglob("*"), *desk.agent_dir.rglob("*")]
+    assert [path for path in left if path.is_file()] == []
+
+
+def test_an_existing_session_is_untouched_where_nothing_may_run(desk: Desk) -> None:
+    desk.run("return 1", "--session", "s.jsonl")
+    before = (desk.folder / "s.jsonl").read_bytes()
+    argv = [sys.executable, "-c", WITHOUT_A_TABLE, "run", "-", "--session", "s.jsonl"]
+    done = subprocess.run(argv, cwd=desk.folder, env=desk.environment, input=b"return 1", check=False)
+    assert done.returncode == 3
+    assert (desk.folder / "s.jsonl").read_bytes() == before

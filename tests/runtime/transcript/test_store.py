@@ -1,5 +1,6 @@
 """What the store promises its callers: append, branch, fork, label, name, navigate, subscribe, durability, strictness."""
 
+import json
 import os
 import threading
 
@@ -10,6 +11,7 @@ from runtime.transcript.entries import Entry
 from runtime.transcript.errors import (
     ChangedOnDiskError,
     ReadOnlyTranscriptError,
+    SessionOwnedError,
     UnknownEntryError,
 )
 from runtime.transcript.store import TranscriptStore
@@ -363,3 +365,83 @@ def test_an_entry_is_frozen_and_equal_by_its_line():
     for bad in (b"5", b"{}", b'{"id":1,"type":"x"}', b"nope"):
         with pytest.raises(ValueError, match=r".+"):
             Entry.parse(bad)
+
+
+def test_a_deferred_session_has_no_file_until_the_first_append_and_then_all_of_it(tmp_path):
+    path = tmp_path / "sub" / "s.jsonl"
+    with TranscriptStore.create(path, cwd="/project", session_id="me", deferred=True) as store:
+        assert (store.path, store.header.id, store.leaf_id, list(store.branch())) == (path, "me", None, [])
+        assert list(path.parent.iterdir()) == []
+        entry = store.append_custom("x", {"n": 1})
+        assert [json.loads(line)["type"] for line in path.read_bytes().splitlines()] == ["session", "custom"]
+        with pytest.raises(SessionOwnedError):
+            TranscriptStore.open(path)
+        assert store.entry(entry.id).raw == path.read_bytes().splitlines()[1]
+        store.append_custom("y")
+        assert [one.custom_type for one in store.branch()] == ["x", "y"]
+    with TranscriptStore.open(path) as again:
+        assert (again.header.id, len(again), list(again.damage)) == ("me", 2, [])
+
+
+def test_a_deferred_session_that_takes_nothing_leaves_nothing(tmp_path):
+    path = tmp_path / "s.jsonl"
+    TranscriptStore.create(path, deferred=True).close()
+    with TranscriptStore.open_or_create(path, deferred=True) as store:
+        store.sync()
+    with pytest.raises(ReadOnlyTranscriptError, match="closed"):
+        store.append_custom("x")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("ends", [True, False])
+def test_of_two_that_begin_one_session_the_slower_one_is_refused_and_writes_nothing(tmp_path, ends):
+    path = tmp_path / "s.jsonl"
+    first, second = (TranscriptStore.open_or_create(path, deferred=True) for _ in range(2))
+    first.append_custom("first")
+    if ends:
+        first.close()
+    before = path.read_bytes()
+    with pytest.raises(ChangedOnDiskError if ends else SessionOwnedError):
+        second.append_custom("second")
+    assert (path.read_bytes(), second.leaf_id) == (before, None)
+    second.close()
+    first.close()
+
+
+def test_an_empty_file_is_begun_in_place(tmp_path):
+    path = tmp_path / "s.jsonl"
+    path.touch(mode=0o640)
+    inode = path.stat().st_ino
+    with TranscriptStore.open_or_create(path, deferred=True) as store:
+        assert path.stat().st_size == 0
+        store.begin_file()
+        store.begin_file()
+        assert [json.loads(line)["type"] for line in path.read_bytes().splitlines()] == ["session"]
+        store.append_custom("x")
+    assert path.stat().st_ino == inode
+    assert len(TranscriptStore.open(path, read_only=True)) == 1
+
+
+def test_a_place_that_takes_no_file_is_refused_before_anything_is_due(tmp_path, monkeypatch):
+    monkeypatch.setattr(os, "access", lambda *_: False)  # for the superuser every folder is writable
+    with pytest.raises(PermissionError, match="not writable"):
+        TranscriptStore.create(tmp_path / "s.jsonl", deferred=True)
+    (tmp_path / "file").touch()
+    with pytest.raises(OSError, match=r"exists|Not a directory"):
+        TranscriptStore.create(tmp_path / "file" / "s.jsonl", deferred=True)
+
+
+def test_a_forked_child_does_not_begin_the_session_of_its_parent(tmp_path):
+    path = tmp_path / "s.jsonl"
+    store = TranscriptStore.create(path, deferred=True)
+    pid = os.fork()
+    if pid == 0:
+        try:
+            store.append_custom("x")
+        except ReadOnlyTranscriptError:
+            os._exit(0)
+        os._exit(1)
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+    assert not path.exists()
+    store.append_custom("mine")
+    store.close()
