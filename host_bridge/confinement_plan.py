@@ -77,7 +77,7 @@ PROTECTIONS: Final[tuple[Protection, ...]] = (
         default=State.STRICT,
         kernel_feature="setrlimit: AS, CPU, NPROC, NOFILE, CORE, FSIZE, MSGQUEUE, MEMLOCK",
         keeps_away="unbounded memory and processor time, files written, core dumps",
-        how_to_get_it="any Linux; check that no hard limit of the host's is lower than executor.memoryLimitBytes",
+        how_to_get_it="any Linux",
     ),
     Protection(
         name="closed_descriptors",

@@ -3,6 +3,7 @@
 Pure: it knows no socket, no process and no call. What a guest says here is hostile and bounded.
 """
 
+import resource
 import signal
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, TypeAlias
@@ -95,7 +96,7 @@ def death_error(ended: GuestExit | None, limits: RunLimits, *, in_half_frame: bo
     if ended.signal is not None:
         number = ended.signal
         if number == signal.SIGXCPU:
-            text = f"the program used more than {limits.cpu_seconds} s of processor time"
+            text = f"the program used more than {_processor_seconds(limits)} s of processor time"
             return RunError(kind="limit", message=limit_message("cpu", text), limit="cpu")
         named = f"guest crashed (signal {number}, {_signal_name(number)})"
         if number == signal.SIGSYS:
@@ -106,6 +107,12 @@ def death_error(ended: GuestExit | None, limits: RunLimits, *, in_half_frame: bo
     return RunError(
         kind="crashed", message=f"guest crashed (exit status {ended.status}) before its program ended{half}"
     )
+
+
+def _processor_seconds(limits: RunLimits) -> int:
+    """What a guest had: less than was set where this process, and so its guests, were given less."""
+    hard = resource.getrlimit(resource.RLIMIT_CPU)[1]
+    return limits.cpu_seconds if hard == resource.RLIM_INFINITY else min(limits.cpu_seconds, max(hard - 1, 0))
 
 
 def _signal_name(number: int) -> str:

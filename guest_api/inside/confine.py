@@ -166,8 +166,13 @@ def deny_all_files() -> None:
 
 
 def _limit(kind: int, soft: int, hard: int | None = None) -> None:
+    """Never above what this process may use itself: a lower limit that was inherited is as safe, and cannot be raised."""
+    most = soft if hard is None else hard
+    given = resource.getrlimit(kind)[1]
+    if given != resource.RLIM_INFINITY and given < most:
+        soft, most = min(soft, max(given - (most - soft), 0)), given
     try:
-        resource.setrlimit(kind, (soft, soft if hard is None else hard))
+        resource.setrlimit(kind, (soft, most))
     except (OSError, ValueError) as error:
         raise ConfinementError("rlimits", f"setrlimit {kind} to {soft}: {error}") from None
 

@@ -80,6 +80,40 @@ def test_root_without_the_capability_makes_a_user_namespace():
     assert set(missing) <= {"landlock", "namespaces"}
 
 
+@pytest.mark.parametrize("given", ["-t 20", "-v 900000", "-n 64", "-f 8", "-c 0"])
+def test_a_host_that_was_given_less_itself_isolates_as_well(given):
+    available, contained, _, refusal = report_of(["sh", "-c", f'ulimit {given}; exec "$@"', "sh"])
+    assert refusal is None
+    assert (available, contained) == (True, True)
+
+
+def test_a_guest_whose_host_was_given_less_processor_time_names_what_it_had():
+    program = """
+import trio
+from host_bridge.admission import Admission
+from host_bridge.confinement_plan import ConfinementPlan
+from host_bridge.guest_process import run_program
+from host_bridge.limits import RunLimits
+from host_bridge.registry import Registry
+from host_bridge.zygote_client import open_guest_pool
+
+async def main():
+    async with open_guest_pool(ConfinementPlan.default(), pool_size=0) as pool:
+        guest = await pool.checkout()
+        outcome = await run_program(
+            guest, "while True: pass", None, admission=Admission(Registry()), limits=RunLimits(), run_id="r"
+        )
+        await guest.aclose()
+        print(outcome.error.limit, outcome.error.message)
+
+trio.run(main)
+"""
+    limited = ["sh", "-c", 'ulimit -t 5; exec "$@"', "sh", sys.executable, "-c", program]
+    ended = subprocess.run(limited, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
+    said = "cpu the program used more than 4 s of processor time (setting executor.cpuSeconds)\n"
+    assert (ended.returncode, ended.stdout) == (0, said), ended.stderr
+
+
 def kernel_without(*refused, arguments=()):
     """A prelude that loads a filter answering ENOSYS to the numbers, as a kernel does that lacks them."""
     return f"""
