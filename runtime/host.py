@@ -111,7 +111,7 @@ class Host:
         `prompt` is submitted to the session first, inside the run, so that its turn is the hint's fire turn.
         Cancelling the caller kills the guest, ends the agent run and records it before the cancellation goes on.
         Raises: IsolationUnavailableError: no guest may be started here. ValueRefusedError: `input` is no JSON value.
-            TranscriptError, OSError: the session's file cannot be begun.
+            TranscriptError: the session's file cannot be begun.
         """
         run = ProgramRun(self._context, observer, self._parent)
         opening, scope = trio.CancelScope(), trio.CancelScope()

@@ -21,6 +21,7 @@ from runtime.transcript.errors import (
     ReadOnlyTranscriptError,
     TranscriptError,
     UnknownEntryError,
+    WriteFailedError,
 )
 from runtime.transcript.header import VERSION, Header, new_entry_id
 from runtime.transcript.line_file import Durability, LineFile
@@ -330,7 +331,7 @@ class TranscriptStore:
     def begin_file(self) -> None:
         """Put the file of a deferred session on disk, with its header; there already: nothing happens.
 
-        Raises: SessionOwnedError, ChangedOnDiskError: another process began it. WriteFailedError. OSError.
+        Raises: SessionOwnedError, ChangedOnDiskError: another process began it. WriteFailedError.
         """
         with self._lock:
             self._begin()
@@ -338,12 +339,15 @@ class TranscriptStore:
     def _begin(self) -> None:
         if self._beginning is None:
             return
-        file = self._beginning.begin()
         try:
-            source = FileSource(self._beginning.path)
-        except BaseException:
-            file.close()
-            raise
+            file = self._beginning.begin()
+            try:
+                source = FileSource(self._beginning.path)
+            except BaseException:
+                file.close()
+                raise
+        except OSError as error:
+            raise WriteFailedError(self._path, f"{error.strerror or error}; the session was not begun") from error
         self._file, self._source, self._beginning = file, source, None
 
     def _commit(self, entry: Entry, kind: Kind) -> None:

@@ -1,5 +1,6 @@
 """What the store promises its callers: append, branch, fork, label, name, navigate, subscribe, durability, strictness."""
 
+import errno
 import json
 import os
 import threading
@@ -13,6 +14,7 @@ from runtime.transcript.errors import (
     ReadOnlyTranscriptError,
     SessionOwnedError,
     UnknownEntryError,
+    WriteFailedError,
 )
 from runtime.transcript.store import TranscriptStore
 from tests.runtime.transcript.lines import HEADER, line, session
@@ -445,3 +447,19 @@ def test_a_forked_child_does_not_begin_the_session_of_its_parent(tmp_path):
     assert not path.exists()
     store.append_custom("mine")
     store.close()
+
+
+def test_a_full_disk_at_the_beginning_is_named_and_leaves_nothing(tmp_path, monkeypatch):
+    path = tmp_path / "s.jsonl"
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with TranscriptStore.create(path, deferred=True) as store:
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "fsync", full)
+            with pytest.raises(WriteFailedError, match="No space left on device; the session was not begun"):
+                store.append_custom("x")
+        assert (list(tmp_path.iterdir()), store.leaf_id) == ([], None)
+        store.append_custom("y")  # there is space again
+    assert len(TranscriptStore.open(path, read_only=True)) == 1
