@@ -166,7 +166,7 @@ def deny_all_files() -> None:
 
 
 def _limit(kind: int, soft: int, hard: int | None = None) -> None:
-    """Never above what this process may use itself: a lower limit that was inherited is as safe, and cannot be raised."""
+    """Never above what this process may use itself: a lower limit that it inherited is as safe and cannot be raised."""
     most = soft if hard is None else hard
     given = resource.getrlimit(kind)[1]
     if given != resource.RLIM_INFINITY and given < most:

@@ -220,7 +220,7 @@ def _kind_of(error: BaseException) -> tuple[str, str | None, str]:
         return "denied", None, text or name
     if isinstance(error, errors.ActionLimit):
         limit = error.details.get("limit") if isinstance(error.details, dict) else None
-        return "limit", limit if isinstance(limit, str) else None, text or name
+        return "limit", limit if type(limit) is str else None, text or name
     if isinstance(error, NameError):
         text += guards.missing_name_hint(getattr(error, "name", None))
     return "program", None, f"{name}: {text}" if text else name
@@ -286,8 +286,9 @@ class _Output:
         for word, given in (("sep", sep), ("end", end)):
             if given is not None and not isinstance(given, str):
                 raise TypeError(f"{word} must be None or a string, not {type(given).__name__}")
-        separator = " " if sep is None else sep
-        ending = "\n" if end is None else end
+        # Plain text of it: a class of the program's that inherits from str has a join and an addition of its own.
+        separator = " " if sep is None else str.__str__(sep)
+        ending = "\n" if end is None else str.__str__(end)
         text = separator.join([str(value) for value in values]) + ending
         if file is not None:
             file.write(text)

@@ -152,6 +152,33 @@ def test_output_stops_at_its_limit_with_one_marker_that_names_the_setting(guests
     ]
 
 
+LOUD = """\
+class Loud(str):
+    def __radd__(self, other):
+        return Text()
+    def join(self, parts):
+        return Text()
+class Text(dict):
+    def removesuffix(self, suffix):
+        return self
+    def encode(self, *arguments):
+        return b""
+    def isascii(self):
+        return True
+"""
+
+
+def test_print_joins_plain_text_whatever_its_separator_is_made_of(guests: GuestServer) -> None:
+    outcome = guests.run(LOUD + "print('a', 'b', sep=Loud('-'), end=Loud('!'))\nreturn 1")
+    assert (outcome.failed, outcome.logs) == (None, ["a-b!"])
+
+
+def test_a_limit_that_the_program_names_itself_is_plain_text(guests: GuestServer) -> None:
+    outcome = guests.run(LOUD + "raise ActionLimit('x', details={'limit': Loud('memory')})")
+    assert outcome.failed is not None
+    assert (outcome.failed.kind, outcome.failed.limit, outcome.failed.message) == ("limit", None, "x")
+
+
 def test_empty_prints_are_not_free(guests: GuestServer) -> None:
     outcome = guests.run("for i in range(1000):\n    print()\nreturn 1", output_limit_bytes=100)
     assert len(outcome.logs) <= 102
