@@ -20,6 +20,7 @@ from typing import Final, Self
 import trio
 
 from child_agents import environment, kernel, template
+from child_agents.blocking import beside
 from child_agents.channel import descriptors_in
 from child_agents.errors import LauncherLostError, NoWorkerError
 from child_agents.guardian_forks import ask_for_guardian
@@ -181,7 +182,7 @@ class Launcher:
         # Only after the guardian itself was killed can something be left; it is ours now, for we are a subreaper.
         marker = f"{environment.OWNER}={self._options.owner}"
         with trio.CancelScope(shield=True):
-            await trio.to_thread.run_sync(kernel.kill_marked, marker, ORPHAN_SECONDS)
+            await beside(lambda: kernel.kill_marked(marker, ORPHAN_SECONDS))
         kernel.reap_adopted()
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 import trio
 
-from child_agents.accepting import accept
+from child_agents.accepting import accept, listening
 from child_agents.channel import BlockingChannel, Channel, ChannelError
 from child_agents.conclusion import Ending
 from child_agents.errors import AgentError
@@ -52,13 +52,11 @@ async def listen(supervisor: "Supervisor", nursery: trio.Nursery) -> None:
     except OSError:
         return
     try:
-        with contextlib.suppress(OSError), trio.socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as sock:
-            await sock.bind(reachable(folder, name))
-            sock.listen(WAITING)
-            listener = trio.SocketListener(sock)
-            while True:
-                stream = await accept(listener)
-                nursery.start_soon(_serve, supervisor, Channel.over(stream, _TO_OWNER))
+        with contextlib.suppress(OSError):
+            async with listening(reachable(folder, name), WAITING) as listener:
+                while True:
+                    stream = await accept(listener)
+                    nursery.start_soon(_serve, supervisor, Channel.over(stream, _TO_OWNER))
     finally:
         with contextlib.suppress(OSError):
             os.unlink(name, dir_fd=folder)

@@ -17,6 +17,7 @@ import msgspec
 import trio
 
 from child_agents import environment, kernel
+from child_agents.blocking import beside
 from child_agents.channel import Channel, ChannelError
 from child_agents.conclusion import Ending, ProcessEnd, conclude
 from child_agents.errors import AgentError, LauncherLostError, LaunchRefusedError, RequestError, UnknownRunError
@@ -726,7 +727,7 @@ async def open_supervisor(options: SupervisorOptions) -> AsyncIterator[Superviso
     lock = OwnerLock(options.folders, options.owner)
     failure: BaseException | None = None
     try:
-        await trio.to_thread.run_sync(sweep, options.folders, options.settings.retention_days)
+        await beside(lambda: sweep(options.folders, options.settings.retention_days))
         async with trio.open_nursery() as nursery:
             supervisor = Supervisor(options, nursery)
             nursery.start_soon(listen, supervisor, nursery)

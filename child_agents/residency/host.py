@@ -10,7 +10,6 @@ import fcntl
 import importlib
 import json
 import os
-import socket
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -20,7 +19,7 @@ import msgspec
 import trio
 
 from child_agents import kernel
-from child_agents.accepting import accept
+from child_agents.accepting import accept, listening
 from child_agents.channel import Channel, ChannelError
 from child_agents.conclusion import Ending
 from child_agents.errors import AgentError
@@ -190,10 +189,7 @@ async def run_host(options: ResidentOptions, ready: int) -> None:
     address = reachable(folder, socket_name(options.key))
     with contextlib.suppress(FileNotFoundError):
         os.unlink(socket_name(options.key), dir_fd=folder)
-    sock = trio.socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    await sock.bind(address)
-    sock.listen(CLIENTS_WAITING)
-    listener = trio.SocketListener(sock)
+    listener = listening(address, CLIENTS_WAITING)
     settings = AgentSettings(
         max_concurrent=options.max_concurrent,
         stop_grace_seconds=options.stop_grace_seconds,

@@ -241,6 +241,19 @@ def test_what_took_another_users_rights_stops_no_guardian(monkeypatch):
         sleeper.kill()
 
 
+async def test_what_a_killed_guardian_orphaned_ends_although_no_thread_can_be_started(tmp_path, monkeypatch):
+    async def no_thread(*_arguments, **_options):
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(trio.to_thread, "run_sync", no_thread)
+    async with waiting_child(tmp_path) as (boss, run):
+        os.kill(boss._launcher.guardian_pid, signal.SIGKILL)
+        with trio.fail_after(30):
+            await run.done.wait()
+            assert (await boss.run(resolved(SAY % 8))).value == 8
+    assert marked(boss.options.owner) == []
+
+
 async def test_a_worker_that_was_stopped_is_killed_once_its_ladder_is_overdue(tmp_path, monkeypatch):
     monkeypatch.setattr(supervisor_module, "WORKER_SECONDS", 0.2)
     async with waiting_child(tmp_path) as (boss, run):
