@@ -84,8 +84,10 @@ class ResultFolder:
         self._by_digest[digest] = self.path / name
         return self.path / name
 
-    def spill(self, stem: str, *, memory_bytes: int = SHOWN_BYTES) -> Spill:
-        """A capture of a stream that moves into a file when it grows past `memory_bytes`."""
+    def spill(self, stem: str, *, memory_bytes: int = SHOWN_BYTES, whole_bytes: int = SHOWN_BYTES) -> Spill:
+        """A capture of a stream that moves into a file when it grows past `memory_bytes`; the file is kept when the
+        stream grows past `whole_bytes`.
+        """
         name = f"{_SAFE.sub('_', stem)[:80]}-{os.urandom(6).hex()}.txt"
 
         def kept(count: int) -> None:
@@ -95,6 +97,7 @@ class ResultFolder:
             self.path / name,
             lambda: self.create(name),
             memory_bytes=memory_bytes,
+            whole_bytes=whole_bytes,
             limit_bytes=self.limit_bytes - self.kept_bytes,
             kept=kept,
         )
@@ -103,7 +106,7 @@ class ResultFolder:
         """A new file of this folder, for writing; an existing name is an error, a link is never followed."""
         folder = self._open()
         try:
-            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+            flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
             return os.fdopen(os.open(name, flags, 0o600, dir_fd=folder), "wb")
         finally:
             os.close(folder)

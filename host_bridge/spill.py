@@ -1,6 +1,8 @@
-"""A stream of unknown length: whole in memory, or in a file once it is too long to arrive; it knows no source."""
+"""A stream of unknown length: in memory while it is short, in a file once it is long; it knows no source."""
 
+import os
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO, Self
@@ -9,8 +11,9 @@ from host_bridge.excerpt import HEAD_SHARE, SHOWN_BYTES, from_character, marker,
 
 
 class Spill:
-    """A stream of unknown length: all of it in memory up to `memory_bytes`; past that all of it lies in a file, and
-    head and tail are kept to be shown.
+    """A stream of unknown length: in memory up to `memory_bytes`, past that in a file, with head and tail at hand.
+
+    Its text comes whole up to `whole_bytes`, and then no file is left; past that head and tail come, the file stays.
     """
 
     def __init__(
@@ -19,6 +22,7 @@ class Spill:
         create: Callable[[], BinaryIO],
         *,
         memory_bytes: int,
+        whole_bytes: int,
         limit_bytes: int,
         kept: Callable[[int], None],
     ) -> None:
@@ -27,12 +31,13 @@ class Spill:
         self.dropped_bytes = 0
         """What came after the limit: counted, neither kept nor shown."""
         self.path: Path | None = None
-        """The file, once there is one."""
+        """The file, while there is one."""
         self._planned = path
         self._create = create
         self._kept = kept
         self._limit = limit_bytes
         self._memory = memory_bytes
+        self._whole = whole_bytes
         self._file: BinaryIO | None = None
         self._head = bytearray()
         self._tail = bytearray()
@@ -53,6 +58,46 @@ class Spill:
         if len(self._tail) > 2 * SHOWN_BYTES:
             del self._tail[:-SHOWN_BYTES]
 
+    def ending(self, count: int) -> str:
+        """The text of the last `count` bytes, at most as many as are shown."""
+        last = (self._head if self._file is None else self._tail)[-count:]
+        return from_character(bytes(last)).decode("utf-8", "replace")
+
+    def text(self, limit_bytes: int = SHOWN_BYTES) -> str:
+        """All of it, or head, marker and tail of at most `limit_bytes`. To be asked once, when nothing more comes.
+
+        Raises: OSError: the file cannot be read or written.
+        """
+        if self.total_bytes <= self._whole and not self.dropped_bytes:
+            text = self._everything().decode("utf-8", "replace")
+            # What is no UTF-8 grows threefold as text, and has to arrive as well.
+            if len(text) * 3 <= self._whole or len(text.encode()) <= self._whole:
+                self._forget_file()
+                return text
+        if self._file is None:
+            self._move()
+        self._flush()
+        head_bytes = int(limit_bytes * HEAD_SHARE)
+        head = whole_characters(bytes(self._head[:head_bytes]))
+        tail = from_character(bytes(self._tail[-(limit_bytes - head_bytes) :]))
+        omitted = self.total_bytes - len(head) - len(tail)
+        note = f"; the last {self.dropped_bytes} bytes went past the limit and are lost" if self.dropped_bytes else ""
+        between = marker(omitted, self.total_bytes, self.path, note)
+        return head.decode("utf-8", "replace") + between + tail.decode("utf-8", "replace")
+
+    def close(self) -> None:
+        """Close the file, if there is one."""
+        if self._file is not None and not self._file.closed:
+            self._file.close()
+            if self.path is not None:
+                self._kept(self.total_bytes - self.dropped_bytes)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
     def _move(self) -> None:
         """From memory into the file; only what may be shown stays."""
         self._file = self._create()
@@ -67,36 +112,33 @@ class Spill:
         self.dropped_bytes += len(data) - kept
         self._file.write(memoryview(data)[:kept])
 
-    def text(self, limit_bytes: int = SHOWN_BYTES) -> str:
-        """All of it, or head, marker and tail of at most `limit_bytes`.
-
-        Raises: OSError: it turned out too long as text, and the file cannot be written.
-        """
+    def _everything(self) -> bytes:
         if self._file is None:
-            text = self._head.decode("utf-8", "replace")
-            # What is no UTF-8 grows threefold as text, and has to arrive as well.
-            if len(text) * 3 <= self._memory or len(text.encode()) <= self._memory:
-                return text
-            self._move()
-        assert self._file is not None  # noqa: S101  just made
-        if not self._file.closed:
-            self._file.flush()
-        head_bytes = int(limit_bytes * HEAD_SHARE)
-        head = whole_characters(bytes(self._head[:head_bytes]))
-        tail = from_character(bytes(self._tail[-(limit_bytes - head_bytes) :]))
-        omitted = self.total_bytes - len(head) - len(tail)
-        note = f"; the last {self.dropped_bytes} bytes went past the limit and are lost" if self.dropped_bytes else ""
-        between = marker(omitted, self.total_bytes, self.path, note)
-        return head.decode("utf-8", "replace") + between + tail.decode("utf-8", "replace")
+            return bytes(self._head)
+        self._flush()
+        # By the descriptor: whatever stands at that name by now is not asked.
+        return b"".join(iter(_Reader(self._file.fileno()), b""))
 
-    def close(self) -> None:
-        """Close the file, if there is one; the text stays readable."""
+    def _flush(self) -> None:
         if self._file is not None and not self._file.closed:
+            self._file.flush()
+
+    def _forget_file(self) -> None:
+        if self._file is not None:
             self._file.close()
-            self._kept(self.total_bytes - self.dropped_bytes)
+            self.path = None
+            with suppress(OSError):
+                self._planned.unlink()
 
-    def __enter__(self) -> Self:
-        return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        self.close()
+class _Reader:
+    """The next piece of a file from its start on, at each call."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+        self._offset = 0
+
+    def __call__(self) -> bytes:
+        piece = os.pread(self._descriptor, 4 * 1024 * 1024, self._offset)
+        self._offset += len(piece)
+        return piece

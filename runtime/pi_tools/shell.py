@@ -27,6 +27,8 @@ from host_bridge.spill import Spill
 OUTPUT_BYTES: Final = ARRIVAL_BYTES - SHOWN_BYTES
 """Of one command's output in its result: what may arrive of any source, with room for the other fields. When there is
 more, head and tail come as they are shown, and a file has all of it."""
+MEMORY_BYTES: Final = 1024 * 1024
+"""Of a command's output while it runs: many may run at once, and the rest waits in a file."""
 ERROR_BYTES: Final = 2000
 """Of the output's end in the message of a failed command."""
 LONGEST_SECONDS: Final = 24 * 3600.0
@@ -74,7 +76,7 @@ async def run_command(
     except (OSError, ValueError) as error:
         raise HandlerError(f"pi.bash could not start: {error}") from None
     process = kept.process
-    with files.spill("pi.bash", memory_bytes=OUTPUT_BYTES) as output:
+    with files.spill("pi.bash", memory_bytes=MEMORY_BYTES, whole_bytes=OUTPUT_BYTES) as output:
         try:
             with trio.move_on_after(LONGEST_SECONDS if timeout_seconds is None else timeout_seconds) as scope:
                 async with trio.open_nursery() as nursery:
@@ -93,16 +95,18 @@ async def run_command(
             )
         code = process.returncode if process.returncode is not None else 1
         code = 128 - code if code < 0 else code
+        failed = code != 0 and not settle
+        text = "" if failed else _text(output)  # a failure tells the end; what is in a file by now stays there
         result: dict[str, Any] = {
             "ok": code == 0,
-            "output": _text(output),
+            "output": text,
             "exitCode": code,
             "truncated": output.path is not None,
             "wallTimeSeconds": round(seconds, 3),
         }
         if output.path is not None:
             result["fullOutputPath"] = str(output.path)
-        if code != 0 and not settle:
+        if failed:
             how = f"was killed by {signal.Signals(code - 128).name}" if _is_signal(process) else f"exited with {code}"
             details = {key: result[key] for key in result if key != "output"}
             raise HandlerError(f"pi.bash: the command {how} (settle=True returns it){_ending(output)}", "host", details)
@@ -131,10 +135,10 @@ async def _close(stream: Any) -> None:
 
 
 def _ending(output: Spill) -> str:
-    text = _text(output).strip()
+    text = output.ending(ERROR_BYTES).strip()
     if not text:
         return ""
-    return f":\n{text}" if len(text) <= ERROR_BYTES else f":\n[…]{text[-ERROR_BYTES:]}"
+    return f":\n{text}" if output.total_bytes <= ERROR_BYTES else f":\n[…]{text}"
 
 
 def _is_signal(process: trio.Process) -> bool:

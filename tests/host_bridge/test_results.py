@@ -117,9 +117,9 @@ def test_a_stream_stays_in_memory_until_it_is_long(tmp_path: Path) -> None:
     with folder.spill("bash", memory_bytes=1000) as output:
         output.write(b"a" * 1000)
         assert output.path is None
-        assert output.text() == "a" * 1000
         output.write(b"b" * 500_000)
         output.write(b"END")
+        assert output.ending(5) == "bbEND"
     assert output.path is not None
     assert output.path.read_bytes() == b"a" * 1000 + b"b" * 500_000 + b"END"
     text = output.text(1000)
@@ -127,6 +127,22 @@ def test_a_stream_stays_in_memory_until_it_is_long(tmp_path: Path) -> None:
     assert text.endswith("END")
     assert f"of 501003 bytes are left out here; all of it is in {output.path}" in text
     assert stat.S_IMODE(output.path.stat().st_mode) == 0o600
+
+
+def test_a_stream_comes_whole_up_to_its_cap_and_then_leaves_no_file(tmp_path: Path) -> None:
+    folder = ResultFolder(tmp_path, "run")
+    for count in (0, 1000, 200_000):
+        with folder.spill("bash", memory_bytes=1000, whole_bytes=200_000) as output:
+            output.write(b"a" * count)
+            assert (output.path is not None) == (count > 1000)
+            assert output.text() == "a" * count
+            assert output.path is None
+    assert (list(tmp_path.rglob("*.txt")), folder.kept_bytes) == ([], 0)
+    with folder.spill("bash", memory_bytes=1000, whole_bytes=200_000) as output:
+        output.write(b"\xff" * 100_000)  # grows threefold as text
+        assert "of 100000 bytes are left out here" in output.text()
+    assert output.path is not None
+    assert (output.path.stat().st_size, folder.kept_bytes) == (100_000, 100_000)
 
 
 def test_a_stream_past_the_folders_limit_is_cut_with_a_note(tmp_path: Path) -> None:

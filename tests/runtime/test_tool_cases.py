@@ -54,9 +54,10 @@ def test_a_five_megabyte_result_is_whole_for_the_program_and_bounded_for_the_rea
 
 def test_a_failure_lists_the_calls_that_had_completed(desk: Desk) -> None:
     """RS-06: so that a retry does not send the mail again."""
-    desk.write("tools.json", json.dumps({"mcpServers": {"db": raw("normal")}}))
+    # Processor time of the guest ends it, so that a slow start of the server does not.
+    desk.write("tools.json", json.dumps({"mcpServers": {"db": raw("normal")}, "executor": {"cpuSeconds": 1}}))
     source = 'await mcp.db.go(q="to a@b: hi")\nwhile True: pass'
-    ended = run(desk, source, "--timeout", "3", "--session", "s.jsonl")
+    ended = run(desk, source, "--session", "s.jsonl")
     assert ended["error"]["kind"] == "limit"
     assert [(call["ref"], call["ok"]) for call in ended["calls"]] == [("mcp.db.go", True)]
     (entry,) = desk.custom("s.jsonl", "pi-fabric-run")

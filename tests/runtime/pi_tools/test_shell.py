@@ -66,6 +66,7 @@ async def test_output_arrives_whole_up_to_the_cap_of_every_source_and_lies_in_no
     done = await tools.value("bash", command="head -c 5000000 /dev/zero | tr '\\0' x")
     assert (done["truncated"], done["output"]) == (False, "x" * 5_000_000)
     assert "fullOutputPath" not in done
+    assert list((tools.root.parent / "results").rglob("*.txt")) == []
 
 
 async def test_output_that_is_no_text_and_would_grow_past_the_cap_lies_in_a_file(tools: Tools) -> None:
