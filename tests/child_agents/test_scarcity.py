@@ -27,6 +27,7 @@ from child_agents.residency.protocol import TO_CLIENT, TO_HOST, Reply, Request, 
 from child_agents.settings import AgentFolders
 from child_agents.sweep import sweep
 from host_bridge import strict_json
+from runtime import open_host
 from runtime.agent_service import result_in
 from tests.child_agents.helpers import marked, resolved, supervisor
 from tests.child_agents.host_process import HostServer
@@ -469,6 +470,30 @@ def test_without_a_descriptor_to_look_with_nobody_is_taken_for_gone(tmp_path):
     assert owner_lives(folders, "o-lives")
     lock.release()
     assert not owner_lives(folders, "o-lives")
+
+
+async def test_a_message_that_the_session_does_not_take_ends_no_host_and_is_told_later(tmp_path, monkeypatch):
+    monkeypatch.setenv("PI_CODING_AGENT_DIR", str(tmp_path / "agent"))
+    config = {"approvals": {"read": "allow", "agent": "allow"}, "agents": {"residentIdleSeconds": 0.3}}
+    source = """
+program = "import asyncio\\nawait asyncio.sleep(0.3)\\nreturn 'found it'"
+return (await agents.spawn(program=program, residency="durable")).id
+"""
+
+    def told(host):
+        return [str(entry.get("content")) for entry in host.session.branch() if entry.type == "custom_message"]
+
+    async with open_host(config, session=tmp_path / "s.jsonl", cwd=tmp_path) as host:
+        run_id = (await host.run_program(source)).value
+        with monkeypatch.context() as patch, trio.fail_after(60):
+            patch.setattr(type(host.agents.host.session), "append_custom_message", full)
+            records = host.agents.records
+            while "follow_up_failed" not in [event["type"] for event in records.events(run_id)]:
+                await trio.sleep(0.02)
+            assert told(host) == []
+        assert (await host.run_program("return 1")).value == 1  # at its end, what nobody was told of is told
+        (message,) = told(host)
+    assert "completed: found it" in message
 
 
 # -- what travels --------------------------------------------------------------------------------------------------
