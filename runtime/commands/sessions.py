@@ -10,7 +10,6 @@ from typing import Any, Final, ParamSpec
 import click
 import msgspec
 
-from host_bridge import strict_json
 from runtime.long_output import with_progress, write_lines
 from runtime.thinking.entry import encode
 from runtime.thinking.replay import replay
@@ -21,6 +20,7 @@ from runtime.transcript.folder import list_sessions, session_dir_for
 from runtime.transcript.migrate import write_migrated
 from runtime.transcript.model_view import missing_results
 from runtime.transcript.outline import describe, details, hinted_namespaces, outline, plain
+from runtime.transcript.read_back import encode_as_read
 from runtime.transcript.store import TranscriptStore
 from runtime.transcript.writer_guard import owner_of
 
@@ -122,7 +122,7 @@ def show_command(file: Path, as_json: bool) -> None:
         if store.name:
             click.echo(plain(f"name {store.name}"))
         write_lines(_branch_lines(store))
-        click.echo(f"leaf {store.leaf_id}, {len(store.branch())} of {len(store)} entries on its branch")
+        click.echo(f"leaf {plain(str(store.leaf_id))}, {len(store.branch())} of {len(store)} entries on its branch")
         _mention_damage(store)
 
 
@@ -256,11 +256,11 @@ def _print_tree_json(store: TranscriptStore) -> None:
             try:
                 line = encode_node(node)
             except UnicodeEncodeError:
-                line = _encoded(node)
+                line = encode_as_read(node)
             yield between + line.decode()
             between = ","
 
-    leaf = _encoded(store.leaf_id).decode()
+    leaf = encode_as_read(store.leaf_id).decode()
     write_lines(itertools.chain([f'{{"leaf":{leaf},"nodes":'], nodes(), ["]}" if len(store) else "[]}"]))
 
 
@@ -332,12 +332,7 @@ def _mention_damage(store: TranscriptStore) -> None:
 
 
 def _print_json(value: Any) -> None:
-    click.echo(_encoded(value).decode())
-
-
-def _encoded(value: object) -> bytes:
-    # An entry with a lone surrogate is shown escaped, as it stands in the file.
-    return strict_json.encode(value, lone_surrogates=True)
+    click.echo(encode_as_read(value).decode())
 
 
 def _stop(message: str) -> None:

@@ -13,7 +13,7 @@ from guest_api.levels import DEFAULT_LEVEL, Level, is_level
 from runtime.events import LevelChanged
 from runtime.models import Model, ModelCatalog, clamp_to_model
 from runtime.thinking.replay import LEVEL_CHANGE, MODEL_CHANGE, UNSET_FIELD, positions
-from runtime.transcript.entries import THINKING_ENTRY, Entry
+from runtime.transcript.entries import THINKING_ENTRY, Entry, spelled
 from runtime.transcript.store import TranscriptStore
 
 
@@ -228,7 +228,7 @@ class LocalHost:
             return
         self._leaf = entry.id
         if entry.type == MODEL_CHANGE:
-            self._recorded_model = f"{entry.get('provider')}/{entry.get('modelId')}"
+            self._recorded_model = f"{spelled(entry.get('provider'))}/{spelled(entry.get('modelId'))}"
         elif entry.type == LEVEL_CHANGE and is_level(entry.thinking_level):
             self._recorded_wish = None if entry.get(UNSET_FIELD) is True else entry.thinking_level
 
@@ -245,7 +245,7 @@ class LocalHost:
         if change is None:
             self._recorded_model = None
             return None
-        provider, model_id = str(change.get("provider")), str(change.get("modelId"))
+        provider, model_id = spelled(change.get("provider")), spelled(change.get("modelId"))
         self._recorded_model = f"{provider}/{model_id}"
         model = self._catalog.get(provider, model_id)
         if model is None and warns:
@@ -274,7 +274,7 @@ def _wish_on_branch(branch: Sequence[Entry], catalog: ModelCatalog) -> Level | N
         is_first = False
         break
     for change, level in reversed(behind_models):
-        model = catalog.get(str(change.get("provider")), str(change.get("modelId")))
+        model = catalog.get(spelled(change.get("provider")), spelled(change.get("modelId")))
         if is_first or model is None or model.clamp(wish or DEFAULT_LEVEL) != level:
             wish = level
         is_first = False

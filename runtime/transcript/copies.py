@@ -5,8 +5,8 @@ import secrets
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from host_bridge import strict_json
 from runtime.transcript.entries import Entry
+from runtime.transcript.read_back import encode_as_read
 from runtime.transcript.sources import naming
 
 
@@ -21,7 +21,7 @@ def branch_lines(branch: Sequence[Entry]) -> Iterator[bytes]:
     root = branch[0]
     parent = root.get("parentId")
     circular = isinstance(parent, str) and parent in {entry.id for entry in branch}
-    yield strict_json.encode({**root.fields, "parentId": None}) if circular else root.raw
+    yield encode_as_read({**root.fields, "parentId": None}) if circular else root.raw
     for entry in branch[1:]:
         yield entry.raw
 

@@ -160,6 +160,16 @@ _put_id, _put_parent_id, _put_type, _put_raw, _put_fields = (
 )
 
 
+def spelled(value: object) -> str:
+    """A field of any type as text: Python refuses to spell an integer of thousands of digits, which JSON may hold."""
+    if isinstance(value, str):
+        return value
+    try:
+        return str(value)
+    except (ValueError, RecursionError):
+        return f"a very large {type(value).__name__}"
+
+
 def now_timestamp() -> str:
     """Wall time as Pi writes it: ISO, milliseconds, Z."""
     return format_timestamp(datetime.now(UTC))

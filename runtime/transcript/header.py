@@ -1,6 +1,5 @@
 """Line one of a session file. It knows the header's fields, and which versions are read, appended to or refused."""
 
-import math
 import os
 import re
 import secrets
@@ -14,6 +13,8 @@ from runtime.transcript.entries import now_timestamp
 
 VERSION: Final = 3
 """The version that is written; Pi 1.6 writes the same."""
+_LARGEST_VERSION: Final = 2**53
+"""Up to here a number is the same in Pi."""
 _SESSION_ID: Final = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?")
 
 
@@ -97,7 +98,7 @@ def _version(value: object) -> int:
     if value is None:
         return 1  # the first version had no such field; Pi takes null for none
     # "3" and true are numbers to JavaScript alone, and an infinity to nobody.
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= _LARGEST_VERSION:
         raise UnknownVersionError(value)
     return int(value)
 

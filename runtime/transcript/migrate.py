@@ -7,11 +7,11 @@ import os
 from pathlib import Path
 from typing import Any
 
-from host_bridge import strict_json
 from runtime.transcript.copies import write_new_file
 from runtime.transcript.deep_lines import decode_line
 from runtime.transcript.errors import NotASessionError, TranscriptError
 from runtime.transcript.header import VERSION, Header
+from runtime.transcript.read_back import encode_as_read
 from runtime.transcript.scan import read_header
 from runtime.transcript.sources import FileSource, LineSource
 
@@ -47,7 +47,7 @@ def converted(source: LineSource, path: Path | None = None) -> bytes:
             if header.version < 2:
                 changed = {**_first_kept(changed, ids), "id": ids[position], "parentId": parent}
                 parent = ids[position]
-        result.append(line if changed is value else _encode_loosely(changed))
+        result.append(line if changed is value else encode_as_read(changed))
     return b"\n".join(result)
 
 
@@ -97,8 +97,3 @@ def _first_kept(value: dict[str, Any], ids: dict[int, str]) -> dict[str, Any]:
         return value
     rest = {name: item for name, item in value.items() if name != "firstKeptEntryIndex"}
     return {**rest, "firstKeptEntryId": ids[index]} if index > 0 and index in ids else rest
-
-
-def _encode_loosely(value: dict[str, Any]) -> bytes:
-    """A lone surrogate that JavaScript wrote is escaped again, as it was."""
-    return strict_json.encode(value, lone_surrogates=True)

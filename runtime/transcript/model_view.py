@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import msgspec
 
-from runtime.transcript.entries import Entry
+from runtime.transcript.entries import Entry, spelled
 
 
 class _Block(msgspec.Struct, gc=False):
@@ -78,7 +78,7 @@ def _call_message(line: bytes) -> "_Message":
     # Not of the usual shape: looked at value by value.
     message = Entry.parse(line).message or {}
     blocks = [_Block(type="toolCall", id=_key(call.get("id"))) for call in tool_calls(message)]
-    return _Message(role=str(message.get("role")), tool_call_id=_key(message.get("toolCallId")), content=blocks)
+    return _Message(role=spelled(message.get("role")), tool_call_id=_key(message.get("toolCallId")), content=blocks)
 
 
 def tool_calls(message: Mapping[str, Any]) -> list[Mapping[str, Any]]:
@@ -91,7 +91,7 @@ def tool_calls(message: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 def _key(call_id: object) -> str:
     """Calls and results meet by id; one that is no text, which others may write, is taken by its spelling."""
-    return call_id if isinstance(call_id, str) else str(call_id)
+    return spelled(call_id)
 
 
 def _error_result(call: Mapping[str, Any], message: Mapping[str, Any]) -> dict[str, Any]:

@@ -7,7 +7,7 @@ import msgspec
 
 from runtime.thinking.entry import MalformedEntryError, decode
 from runtime.transcript.branch import Branch
-from runtime.transcript.entries import CAPABILITY_ENTRY, RUN_ENTRY, THINKING_ENTRY, Entry
+from runtime.transcript.entries import CAPABILITY_ENTRY, RUN_ENTRY, THINKING_ENTRY, Entry, spelled
 from runtime.transcript.store import TranscriptStore
 
 _PREVIEW_CHARACTERS: Final = 72
@@ -65,13 +65,13 @@ def describe(entry: Entry) -> str:
     if entry.type == "thinking_level_change":
         return f"thinking level {entry.thinking_level}"
     if entry.type == "model_change":
-        return f"model {entry.get('provider')}/{entry.get('modelId')}"
+        return f"model {spelled(entry.get('provider'))}/{spelled(entry.get('modelId'))}"
     if entry.type == "label":
-        return f"label {entry.get('label')!r} on {entry.get('targetId')}"
+        return f"label {_quoted(entry.get('label'))} on {spelled(entry.get('targetId'))}"
     if entry.type == "session_info":
-        return f"session name {entry.get('name')!r}"
+        return f"session name {_quoted(entry.get('name'))}"
     if entry.type in {"compaction", "branch_summary"}:
-        return f"{entry.type.replace('_', ' ')}: {_preview(str(entry.get('summary', '')))}"
+        return f"{entry.type.replace('_', ' ')}: {_preview(spelled(entry.get('summary', '')))}"
     custom_type = entry.custom_type
     if custom_type == THINKING_ENTRY:
         return describe_override(entry.data)
@@ -92,7 +92,7 @@ def details(entry: Entry) -> list[str]:
         if isinstance(call, dict):
             error = call.get("error")
             kind = error.get("kind") if isinstance(error, dict) else error
-            outcome = "ok" if call.get("ok", kind is None) else str(kind or "failed")
+            outcome = "ok" if call.get("ok", kind is None) else spelled(kind or "failed")
             blocked = call.get("would_block", call.get("wouldBlock"))
             audit = (
                 ""
@@ -101,12 +101,14 @@ def details(entry: Entry) -> list[str]:
             )
             if call.get("decision") == "blocked":
                 audit = "  (schema enforce: blocked)"
-            lines.append(f"call {call.get('ref', '?')}: {outcome}{audit}")
+            lines.append(f"call {spelled(call.get('ref', '?'))}: {outcome}{audit}")
     if (omitted := data.get("omittedCalls")) and isinstance(omitted, int):
-        lines.append(f"{omitted} more calls")
+        lines.append(f"{spelled(omitted)} more calls")
     counts = data.get("wouldBlock")
     if isinstance(counts, dict) and counts:
-        lines.append("schema audit would block: " + ", ".join(f"{ref} {count}×" for ref, count in counts.items()))
+        lines.append(
+            "schema audit would block: " + ", ".join(f"{ref} {spelled(count)}×" for ref, count in counts.items())
+        )
     return lines
 
 
@@ -134,9 +136,9 @@ def hinted_namespaces(entry: Entry) -> list[str]:
     found = entry.details if isinstance(entry.details, dict) else {}
     matches = found.get("matches")
     if isinstance(matches, list):
-        return [str(match["namespace"]) for match in matches if isinstance(match, dict) and "namespace" in match]
+        return [spelled(match["namespace"]) for match in matches if isinstance(match, dict) and "namespace" in match]
     namespaces = found.get("namespaces")
-    return [str(name) for name in namespaces] if isinstance(namespaces, list) else []
+    return [spelled(name) for name in namespaces] if isinstance(namespaces, list) else []
 
 
 def message_text(message: Mapping[str, Any]) -> str:
@@ -155,17 +157,17 @@ def _glance(entry: Entry) -> "_Message":
     content = message.get("content")
     blocks = [
         _Block(
-            type=str(block.get("type")),
+            type=spelled(block.get("type")),
             text=block["text"] if isinstance(block.get("text"), str) else None,
-            name=str(block.get("name")),
+            name=spelled(block.get("name")),
         )
         for block in (content if isinstance(content, list) else [])
         if isinstance(block, dict)
     ]
     return _Message(
-        role=str(message.get("role", "message")),
+        role=spelled(message.get("role", "message")),
         content=content if isinstance(content, str) else blocks,
-        tool_name=str(message.get("toolName")),
+        tool_name=spelled(message.get("toolName")),
         is_error=bool(message.get("isError")),
     )
 
@@ -191,11 +193,15 @@ def _describe_run(data: object) -> str:
     calls = data.get("calls")
     total = data.get("callCount")
     number = total if isinstance(total, int) else len(calls) if isinstance(calls, list) else None
-    count = f", {number} calls" if number is not None else ""
+    count = f", {spelled(number)} calls" if number is not None else ""
     mode = data.get("schemaMode")
     count += f", schema {mode}" if mode in ("audit", "enforce") else ""
     name = data.get("runId") or data.get("run_id") or data.get("id")
-    return f"run{f' {name}' if name else ''}: {outcome}{count}"
+    return f"run{f' {spelled(name)}' if name else ''}: {outcome}{count}"
+
+
+def _quoted(value: object) -> str:
+    return repr(value) if isinstance(value, str) else spelled(value)
 
 
 def _text(content: object) -> str:

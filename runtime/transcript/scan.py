@@ -14,6 +14,7 @@ from typing import Any, BinaryIO, Final
 
 import msgspec
 
+from guest_api.bounds import shown
 from runtime.transcript.damage import DamageKind, Finding
 from runtime.transcript.deep_lines import decode_line
 from runtime.transcript.errors import NotASessionError
@@ -227,6 +228,6 @@ def _loose_envelope(fields: object) -> _Envelope:
     return _Envelope(
         text("type") or "",
         text("id"),
-        parent if isinstance(parent, str) or not parent else repr(parent),
+        parent if isinstance(parent, str) or not parent else f"{shown(parent)} (no text)",
         text("customType"),
     )

@@ -7,9 +7,10 @@ import sys
 from pathlib import Path
 
 import pytest
+import trio
 from click.testing import CliRunner
 
-from runtime import long_output
+from runtime import long_output, open_host
 from runtime.command_group import cli
 from runtime.transcript.folder import newest_session
 from runtime.transcript.store import TranscriptStore
@@ -275,3 +276,74 @@ def test_check_on_a_terminal_shows_that_it_is_at_work_and_leaves_nothing_of_it(m
     shown = capsys.readouterr().err
     assert shown.startswith("\rchecking 0 %")
     assert shown.endswith("\r\x1b[K")
+
+
+def strange(value: str) -> list[bytes]:
+    """Entries of every kind with one value where another kind of value belongs."""
+    v = value
+    bodies = [
+        f'"type":"model_change","provider":{v},"modelId":{v}',
+        f'"type":"thinking_level_change","thinkingLevel":{v}',
+        f'"type":"label","targetId":{v},"label":{v}',
+        f'"type":"session_info","name":{v}',
+        f'"type":"compaction","summary":{v}',
+        f'"type":"message","message":{{"role":{v},"content":[{{"type":{v},"name":{v}}}]}}',
+        f'"type":"message","message":{{"role":"assistant","content":[{{"type":"toolCall","id":{v},"name":{v}}}]}}',
+        f'"type":"message","message":{{"role":"toolResult","toolCallId":{v},"toolName":{v},"isError":{v}}}',
+        f'"type":"message","message":{v}',
+        f'"type":"custom","customType":{v},"data":{v}',
+        (
+            f'"type":"custom","customType":"pi-fabric-run","data":{{"runId":{v},"kind":{v},"callCount":{v},"calls":'
+            f'[{{"ref":{v},"error":{{"kind":{v}}}}}],"omittedCalls":{v},"wouldBlock":{{"a":{v}}}}}'
+        ),
+        f'"type":"custom","customType":"pi-fabric-thinking","data":{{"version":1,"override":{v}}}',
+        f'"type":"custom_message","customType":"pi-fabric-capability","details":{{"namespaces":[{v}]}},"content":{v}',
+        f'"type":"custom_message","customType":"pi-fabric-capability","details":{{"matches":[{{"namespace":{v}}}]}}',
+    ]
+    lines = [
+        f'{{"id":"n{n}","parentId":{f"{chr(34)}n{n - 1}{chr(34)}" if n else "null"},{b}}}' for n, b in enumerate(bodies)
+    ]
+    return [text.encode("utf-8", "surrogatepass") + b"\n" for text in lines]
+
+
+@pytest.mark.parametrize(
+    "value", ["9" * 5000, "1e999", "-1e999", '"\\ud800"', "null", "[[]]", "{}", "true", '["' + "9" * 5000 + '"]']
+)
+def test_a_value_of_another_kind_anywhere_stops_no_command_and_no_run(tmp_path, value):
+    lines = strange(value)
+    child = f'{{"type":"custom","id":"odd","parentId":{value},"customType":"x"}}\n'.encode()
+    path = session(tmp_path / "s.jsonl", child, *lines)
+    for words in (["check"], ["check", "--json"], ["show"], ["show", "--json"], ["tree"], ["tree", "--json"]):
+        done = run(words[0], path, *words[1:])
+        assert done.exit_code in (0, 1), (words, done.exception)
+        if words == ["tree"]:
+            assert len([row for row in done.stdout.splitlines() if row.startswith("*")]) == len(lines)
+
+    async def opened() -> None:
+        async with open_host({}, session=path, warn=lambda _: None) as host:
+            await host.submit("go on")
+
+    trio.run(opened)
+    assert path.read_bytes().startswith(HEADER + child)
+
+
+def test_numbers_out_of_range_come_out_of_json_as_they_went_in(tmp_path):
+    run_line = line("a", customType="pi-fabric-run", data={"n": 1}).replace(b'"n": 1', b'"n": [1e999, -1e999]')
+    done = run("show", session(tmp_path / "s.jsonl", run_line), "--json")
+    assert '"data":{"n":[1e999,-1e999]}' in done.stdout
+
+
+def test_a_leaf_with_half_a_character_for_an_id_is_shown(tmp_path):
+    path = session(tmp_path / "s.jsonl", b'{"type":"custom","id":"\\ud800x","parentId":null}\n')
+    for words in (["show"], ["tree"], ["show", "--json"], ["tree", "--json"], ["check", "--json"]):
+        done = run(words[0], path, *words[1:])
+        assert (done.exit_code, done.exception) == (0, None)
+
+
+def test_the_circle_that_a_fork_opens_may_hold_what_strict_json_does_not(tmp_path):
+    circle = [line("a", "b", data="X").replace(b'"X"', b'["\\ud800", 1e999]'), line("b", "a")]
+    with TranscriptStore.open(session(tmp_path / "s.jsonl", *circle), read_only=True) as store:
+        with store.fork(tmp_path / "fork.jsonl") as fork:
+            assert fork.branch_ids() == ["a", "b"]
+            assert list(fork.damage) == []
+            assert b'"data":["\\ud800",1e999]' in fork.entry("a").raw
