@@ -15,6 +15,7 @@ REASON_BYTES: Final = 64 * 1024
 REASON_CHARACTERS: Final = 200
 FORGOTTEN: Final = -32099
 """The code of the error that stands for a session which the server no longer knows; of implementations' own range."""
+NO_SUCH_METHOD: Final = -32601
 _SESSION: Final = "mcp-session-id"
 
 
@@ -85,24 +86,38 @@ async def _explained(request: httpx2.Request, response: httpx2.Response) -> http
         body = b""
     finally:
         await response.aclose()
-    if not _speaks_protocol(body):
+    told = _protocol_error(body)
+    if _SESSION in request.headers and _is_forgotten(response.status_code, told, body):
+        body = _error(FORGOTTEN, "it no longer knows this session")
+    elif told is None:
         words = " ".join(body.decode("utf-8", "replace").split())[:REASON_CHARACTERS]
         words = "" if words.startswith("<") else words
         message = f"HTTP {response.status_code} {response.reason_phrase}".rstrip() + (f": {words}" if words else "")
-        code = -32603
-        if response.status_code == 404 and _SESSION in request.headers:
-            code, message = FORGOTTEN, "it no longer knows this session"
-        body = msgspec.json.encode({"jsonrpc": "2.0", "id": None, "error": {"code": code, "message": message}})
+        body = _error(-32603, message)
     return httpx2.Response(
         response.status_code, headers={"content-type": "application/json"}, content=body, request=request
     )
 
 
-def _speaks_protocol(body: bytes) -> bool:
+def _is_forgotten(status: int, told: Mapping[str, Any] | None, body: bytes) -> bool:
+    """Whether a refusal says that the session is gone: 404 by the protocol, 400 with words about it in many servers."""
+    if status == 404:
+        return told is None or told.get("code") != NO_SUCH_METHOD
+    return status == 400 and b"session" in body.lower()
+
+
+def _error(code: int, message: str) -> bytes:
+    return msgspec.json.encode({"jsonrpc": "2.0", "id": None, "error": {"code": code, "message": message}})
+
+
+def _protocol_error(body: bytes) -> Mapping[str, Any] | None:
+    """The error in a body that speaks the protocol; None: it does not."""
     try:
-        return "jsonrpc" in msgspec.json.decode(body, type=dict[str, Any])
+        said = msgspec.json.decode(body, type=dict[str, Any])
     except (msgspec.MsgspecError, RecursionError, ValueError):
-        return False
+        return None
+    error = said.get("error")
+    return error if "jsonrpc" in said and isinstance(error, dict) else None
 
 
 @asynccontextmanager

@@ -45,7 +45,11 @@ class Handler(http.server.BaseHTTPRequestHandler):
             info = {"name": "sessions", "version": "1"}
             result: object = {"protocolVersion": "2025-06-18", "capabilities": {"tools": {}}, "serverInfo": info}
         elif self.headers.get("mcp-session-id") not in SESSIONS:
-            self.answer(404 if "mcp-session-id" in self.headers else 400, b"unknown session")
+            # As plain servers, the official Python and the official TypeScript ones say it.
+            words = {"code": -32600, "message": "Session not found"}
+            in_words = json.dumps({"jsonrpc": "2.0", "id": "server-error", "error": words}).encode()
+            status, body = {"/plain": (404, b"gone"), "/rpc": (404, in_words), "/bad": (400, in_words)}[self.path]
+            self.answer(status, body)
             return
         elif "id" not in request:
             self.answer(202, b"")

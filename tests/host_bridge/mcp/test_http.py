@@ -46,7 +46,7 @@ async def own_server(*script: str) -> AsyncIterator[tuple[int, trio.Process]]:
 
 async def test_a_server_over_http_behaves_like_one_over_stdio(tmp_path: Path) -> None:
     async with own_server() as (port, process):
-        entry = {"url": f"http://127.0.0.1:{port}/mcp", "maxResultBytes": 12 * MIB, "timeoutMs": 5000}
+        entry = {"url": f"http://127.0.0.1:{port}/mcp", "maxResultBytes": 12 * MIB}
         async with opened({"own": entry}, tmp_path) as calls:
             assert await calls.value("mcp.own.add", a=1, b=2) == 3
             assert await calls.value("mcp.own.names") == ["ada", "grace"]
@@ -74,9 +74,10 @@ async def test_a_server_over_http_behaves_like_one_over_stdio(tmp_path: Path) ->
             assert message.startswith("mcp.own.add: the server own ended while the call was running")
 
 
-async def test_a_call_that_meets_a_forgotten_session_is_sent_once_more_in_a_new_one(tmp_path: Path) -> None:
+@pytest.mark.parametrize("path", ["plain", "rpc", "bad"])
+async def test_a_call_that_meets_a_forgotten_session_is_sent_once_more_in_a_new_one(tmp_path: Path, path: str) -> None:
     async with own_server("session_server.py") as (port, _):
-        async with opened({"s": {"url": f"http://127.0.0.1:{port}/mcp", "timeoutMs": 5000}}, tmp_path) as calls:
+        async with opened({"s": {"url": f"http://127.0.0.1:{port}/{path}"}}, tmp_path) as calls:
             assert await calls.value("mcp.s.forget") == "1"
             assert await calls.value("mcp.s.count") == "1"
             assert calls.state("s")["starts"] == 2
