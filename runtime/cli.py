@@ -24,9 +24,10 @@ def main() -> "NoReturn":
 
 
 def _to_status() -> int:
-    from runtime.standard_streams import open_missing
+    from runtime.standard_streams import open_missing, take_any_text
 
     open_missing()
+    take_any_text()
     import click
 
     from runtime.command_group import cli

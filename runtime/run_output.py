@@ -13,7 +13,8 @@ def print_json(result: RunResult) -> int:
     """Print the one object of `--json`; the exit status, which is 1 where nobody could take a good result."""
     from host_bridge import strict_json
 
-    return _print(strict_json.encode(result.to_json()).decode(), result.exit_status)
+    # The path of the session need be no text; a halved character stands for each byte that is none.
+    return _print(strict_json.encode(result.to_json(), lone_surrogates=True).decode(), result.exit_status)
 
 
 def print_value(result: RunResult) -> int:

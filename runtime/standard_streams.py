@@ -1,6 +1,8 @@
 """Standard streams as a process may find them: closed, full, or a pipe that nobody reads. It prints nothing."""
 
+import codecs
 import contextlib
+import io
 import os
 import sys
 
@@ -20,6 +22,24 @@ def open_missing() -> None:
         sys.stdout = open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115  for the process's life
     if sys.stderr is None:
         sys.stderr = open(2, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
+
+
+def take_any_text() -> None:
+    r"""Let standard output take what its encoding has no character for, as `\\u` escapes: JSON reads them back.
+
+    Without it a locale that is not UTF-8 ends a run at its first accent.
+    """
+    codecs.register_error("json_escapes", _escaped)
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="json_escapes")
+
+
+def _escaped(error: UnicodeError) -> tuple[str, int]:
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    units = error.object[error.start : error.end].encode("utf-16-be", "surrogatepass")
+    pairs = (units[at : at + 2].hex() for at in range(0, len(units), 2))
+    return "".join(f"\\u{unit}" for unit in pairs), error.end
 
 
 def give_up_output() -> None:

@@ -79,7 +79,8 @@ class Header:
 
     def encode(self) -> bytes:
         """The header's line without its newline."""
-        return strict_json.encode(self.fields)
+        # A folder's name need be no text: the header keeps it as Python spells it.
+        return strict_json.encode(self.fields, lone_surrogates=True)
 
 
 def new_session_id() -> str:

@@ -171,6 +171,7 @@ def _owner_in(fd: int) -> Owner:
 def _command() -> str:
     words = sys.argv if sys.argv and sys.argv[0] not in {"", "-c", "-m"} else sys.orig_argv
     command = shlex.join([os.path.basename(words[0]), *words[1:]] if words else ["python"])  # noqa: PTH119
+    command = command.encode("utf-8", "replace").decode()  # an argument need be no text
     return command if len(command) <= _COMMAND_CHARACTERS else command[: _COMMAND_CHARACTERS - 1] + "…"
 
 

@@ -165,3 +165,31 @@ def test_a_folder_is_no_program(desk: Desk, tmp_path: Path) -> None:
     ended = desk.command("run", str(tmp_path), "--json")
     assert ended.status == 2
     assert "Is a directory" in ended.json["error"]["message"]
+
+
+FOREIGN = "print('h\u00e9llo \u6f22 \U0001f600')\nreturn 'na\u00efve \U0001f600'"
+
+
+@pytest.mark.parametrize("how", ["", "--json"])
+def test_an_output_without_the_characters_gets_escapes_that_json_reads_back(desk: Desk, how: str) -> None:
+    program = desk.write("p.py", FOREIGN)
+    ended = shell(desk, f"PYTHONIOENCODING=ascii $RUN {program} {how} --session s.jsonl")
+    assert ended.status == 0
+    if how:
+        assert (ended.json["value"], ended.json["logs"]) == ("na\u00efve \U0001f600", ["h\u00e9llo \u6f22 \U0001f600"])
+    else:
+        assert ended.out.splitlines() == ["h\\u00e9llo \\u6f22 \\ud83d\\ude00", '"na\\u00efve \\ud83d\\ude00"']
+
+
+def test_an_argument_that_is_no_text_does_not_stop_a_run(desk: Desk) -> None:
+    program = desk.write("p.py", "return 1")
+    ended = shell(desk, f"$RUN {program} --session $'s\\xff.jsonl' --json")
+    assert (ended.status, ended.json["value"]) == (0, 1)
+    assert [path.suffix for path in sorted(desk.folder.glob("s*"))] == [".jsonl", ".lock"]
+
+
+def test_a_folder_whose_name_is_no_text_is_a_folder_to_work_in(desk: Desk) -> None:
+    program = desk.write("p.py", "return 1")
+    ended = shell(desk, f"mkdir $'d\\xff' && cd $'d\\xff' && $RUN {program} --json && $RUN {program} --json --continue")
+    assert ended.status == 0
+    assert len(ended.out.splitlines()) == 2
