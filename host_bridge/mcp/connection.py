@@ -229,10 +229,13 @@ class ServerConnection:
         seconds = self.settings.start_timeout_ms / 1000
         self.error = ""
         try:
-            with trio.CancelScope(deadline=born + seconds) as start:
+            with trio.CancelScope() as start:
                 self._life = start
                 # Left to itself when somebody leaves: nobody's Ctrl-C waits for an import.
                 await trio.to_thread.run_sync(load_sdk, abandon_on_cancel=True)
+                if not self._stop.is_set():
+                    # From here on it is the server that takes its time, not our import.
+                    start.deadline = trio.current_time() + seconds
                 async with self._connected() as client:
                     found = await client.manifest()
                     start.deadline = math.inf

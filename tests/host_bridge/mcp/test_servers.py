@@ -1,5 +1,6 @@
 """Our own server, over stdio: start on first use, values, cancellation, deadline, death, restart, closing."""
 
+import math
 import os
 import signal
 import threading
@@ -290,3 +291,22 @@ async def test_nobody_who_leaves_waits_for_the_sdk_to_be_loaded(
         assert not go_on.is_set()
     finally:
         go_on.set()
+
+
+async def test_the_time_that_our_import_takes_is_not_taken_from_the_servers_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    deadlines: list[float] = []
+    one: list[connection.ServerConnection] = []
+
+    def loading() -> None:
+        scope = one[0]._life
+        assert scope is not None
+        deadlines.append(scope.deadline)
+
+    monkeypatch.setattr(connection, "load_sdk", loading)
+    async with opened({"mute": raw("mute", startTimeoutMs=500)}, tmp_path) as calls:
+        one.append(calls.servers.connections["mute"])
+        _, message = await calls.refusal("mcp.mute.go")
+    assert deadlines == [math.inf]
+    assert "it was not ready after 0.5 s" in message
