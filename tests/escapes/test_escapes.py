@@ -118,6 +118,10 @@ LANGUAGE_ATTACKS = [
         "g_type_of_class.py",
         "g_getattr_computed.py",
         "g_format_through_super.py",
+        "g_replace_alias_forwards.py",
+        "g_deepcopy_memo_slot_names.py",
+        "g_asdict_memo_slot_names.py",
+        "g_context_decorator_copies.py",
     )
 ]
 
