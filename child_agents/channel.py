@@ -123,6 +123,16 @@ class Channel(Generic[T]):
                     self._rest = memoryview(b"")
                 raise
 
+    async def flush(self) -> bool:
+        """Send what a cancelled frame left; whether there was anything.
+
+        Raises: trio.BrokenResourceError, trio.ClosedResourceError: the peer is gone.
+        """
+        async with self._sending:
+            was_cut = bool(self._rest)
+            await self._send_rest()
+        return was_cut
+
     async def _send_rest(self) -> None:
         sock = self.stream.socket
         try:

@@ -297,14 +297,30 @@ class ControlClient:
                 self.report("message_dropped", {"kind": frame.kind})
 
     async def _send_events(self) -> None:
-        async with self._queue:
-            async for event in self._queue:
+        """Send events as they come; cancelled, because this child is done, those that still wait are sent too."""
+        event: Event | None = None
+        with contextlib.suppress(trio.BrokenResourceError, trio.ClosedResourceError):
+            async with self._queue:
                 try:
-                    await self._channel.send(event)
-                except (trio.BrokenResourceError, trio.ClosedResourceError):
-                    return
-                except (ValueError, TypeError, OverflowError) as error:  # what cannot travel is dropped by name
-                    self.report(event.kind, {"unreadable": f"{error!r:.200}"}, turns=event.turns, cost=event.cost)
+                    async for queued in self._queue:
+                        event = queued
+                        await self._send_event(queued)
+                        event = None
+                except trio.Cancelled:
+                    with trio.move_on_after(WITHDRAW_SECONDS, shield=True):
+                        if not await self._channel.flush() and event is not None:
+                            await self._send_event(event)
+                        with contextlib.suppress(trio.WouldBlock, trio.EndOfChannel):
+                            while True:
+                                await self._send_event(self._queue.receive_nowait())
+                    raise
+
+    async def _send_event(self, event: Event) -> None:
+        try:
+            await self._channel.send(event)
+        except (ValueError, TypeError, OverflowError) as error:  # what cannot travel is dropped by name
+            unreadable = Event(event.kind, {"unreadable": f"{error!r:.200}"}, event.turns, event.cost)
+            await self._channel.send(unreadable)
 
     def report(self, kind: str, data: Mapping[str, Any], *, turns: int = 0, cost: float = 0.0) -> None:
         """Tell the parent of something that happened; returns at once."""

@@ -6,6 +6,7 @@ line is skipped. A run without a result whose owner is gone reads as `indetermin
 
 import contextlib
 import fcntl
+import glob
 import hashlib
 import os
 import re
@@ -145,9 +146,8 @@ class RunRecords:
     def create(
         self, run: ResolvedRun, *, owner: str, detached: bool, execution: str | None = None, durable: bool = False
     ) -> Path:
-        """The record of a run that is about to be launched."""
+        """The record of a run that is about to be launched; its folder has its name only once its request is whole."""
         folder = self.folder(run.id)
-        folder.mkdir(mode=0o700, parents=True)
         stored = StoredRequest(
             run=msgspec.structs.replace(run, environment={}),
             owner=owner,
@@ -158,8 +158,20 @@ class RunRecords:
         )
         # The index first: a record without its entries would never be found, an entry without its record is skipped.
         self._enter(run, owner)
-        _write_whole(folder / REQUEST, strict_json.encode(stored, lone_surrogates=True), durable=durable)
+        unnamed = folder.with_name(f".{run.id}.{owner}")
+        unnamed.mkdir(mode=0o700, parents=True)
+        try:
+            _write_whole(unnamed / REQUEST, strict_json.encode(stored, lone_surrogates=True), durable=durable)
+            unnamed.rename(folder)
+        except OSError:
+            shutil.rmtree(unnamed, ignore_errors=True)
+            raise
         return folder
+
+    def remove_unfinished(self, owner: str) -> None:
+        """Forget what a host that is gone was about to record."""
+        for unnamed in self.folders.runs.glob(f".*.{glob.escape(owner)}"):
+            shutil.rmtree(unnamed, ignore_errors=True)
 
     def take_over(self, run_id: str, owner: str) -> None:
         """The resident host becomes responsible for a request that a session wrote."""

@@ -58,6 +58,8 @@ TELL_SECONDS: Final = 5.0
 """How long a frame to a child may take that does not read; its worker ends it anyway."""
 WORKER_SECONDS: Final = 10.0
 """How much longer than its ladder a worker may take to reap, drain and say so; one that is stopped never does."""
+HEAR_SECONDS: Final = 2.0
+"""Once a child and all that it started are gone, its control channel ends; this bounds one that something holds."""
 ASKS_AT_ONCE: Final = 64
 """Open questions of one child."""
 
@@ -328,10 +330,13 @@ class Supervisor:
             run.status = "running"
             await run.worker.send(self._job(run))
             async with trio.open_nursery() as nursery:
-                nursery.start_soon(self._hear_child, run, run.control, nursery)
+                heard = trio.Event()
+                nursery.start_soon(self._hear_all, run, run.control, nursery, heard)
                 nursery.start_soon(self._keep_time, run)
                 self._tell_watcher(run)
                 await self._hear_worker(run, run.worker)
+                with trio.move_on_after(HEAR_SECONDS):  # its last words may still lie in the other channel
+                    await heard.wait()
                 nursery.cancel_scope.cancel()
         except (trio.BrokenResourceError, trio.ClosedResourceError):
             pass  # the worker is gone: so is its child
@@ -492,8 +497,6 @@ class Supervisor:
             return
         if isinstance(event, Outcome):
             run.outcome = event
-            for text in () if run.has_logged else event.logs:  # told one by one already, where the child could
-                self.records.append_event(run.id, "log", {"text": text})
         elif isinstance(event, Progress):
             self._progress(run, event.kind, event.data, event.turns, event.cost)
 
@@ -532,6 +535,12 @@ class Supervisor:
         if above is None:
             return None
         return "the run" if above == run.id else f"the run {above} with all below it", totals.caps[above]
+
+    async def _hear_all(self, run: Run, control: Channel[Any], nursery: trio.Nursery, heard: trio.Event) -> None:
+        try:
+            await self._hear_child(run, control, nursery)
+        finally:
+            heard.set()
 
     async def _hear_child(self, run: Run, control: Channel[Any], nursery: trio.Nursery) -> None:
         """The child's control channel: questions, events, requests for a resident host."""
@@ -637,6 +646,9 @@ class Supervisor:
         run.worker = run.control = None
         kernel.reap_adopted()
         run.waited = run.waited or bool(run.waiters)
+        # Told one by one already, where the child could.
+        for text in () if run.outcome is None or run.has_logged else run.outcome.logs:
+            self.records.append_event(run.id, "log", {"text": text})
         try:
             self._write_end(run, result)
         finally:

@@ -34,6 +34,7 @@ def sweep(folders: AgentFolders, retention_days: float) -> Swept:
     lost: list[str] = []
     for owner in _lost_owners(folders):
         processes += kernel.kill_marked(f"{environment.OWNER}={owner}", KILL_SECONDS)[0]
+        records.remove_unfinished(owner)
         try:
             lost += _end_runs(records, owner)
         except OSError:

@@ -191,13 +191,15 @@ def _record(run_id: str) -> Any:
     from child_agents.errors import UnknownRunError
 
     records = _records()
-    try:
-        return records.read(run_id)
-    except UnknownRunError:
-        matches = [one for one in records.ids() if run_id and one.startswith(run_id)]
-        if len(matches) == 1:
-            return records.read(matches[0])
+    matches = [one for one in records.ids() if run_id and one.startswith(run_id)]
+    if run_id in matches:
+        matches = [run_id]
+    if len(matches) != 1:
         _fail(f"no run has the id {run_id!r:.80}; `pi-fabric agents list` shows them")
+    try:
+        return records.read(matches[0])
+    except UnknownRunError:
+        _fail(f"the record of {matches[0]} cannot be read: its host ended while it wrote it")
 
 
 def _level(run: dict[str, Any]) -> str:

@@ -80,6 +80,28 @@ def test_an_unknown_run_or_status_is_refused(agents: Callable[..., Result]) -> N
     assert "did you mean 'running'?" in agents("list", "--status", "runing").output
 
 
+@pytest.mark.parametrize("order", ["show", "log", "stop"])
+@pytest.mark.parametrize("left", [b"", b'{"version":1,"ru', None])
+def test_a_run_whose_host_ended_while_it_wrote_its_record_is_named_and_nothing_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, order: str, left: bytes | None
+) -> None:
+    from click.testing import CliRunner
+
+    from runtime.commands.agents import command
+
+    monkeypatch.setenv("PI_CODING_AGENT_DIR", str(tmp_path))
+    folder = tmp_path / "fabric" / "agents" / "runs" / "r0torn"
+    folder.mkdir(parents=True)
+    if left is not None:
+        (folder / "request.json").write_bytes(left)
+    for name in ("r0torn", "r0t"):
+        result = CliRunner().invoke(command, [order, name])
+        assert result.exit_code == 1
+        assert result.stderr == (
+            "pi-fabric agents: the record of r0torn cannot be read: its host ended while it wrote it\n"
+        )
+
+
 def test_a_live_run_of_another_process_can_be_stopped(desk: Desk, agents: Callable[..., Result]) -> None:
     program = "h = await agents.spawn(program=\"import asyncio\\nprint('up')\\nawait asyncio.sleep(60)\", name='long')\nr = await agents.wait(h)\nreturn [r.status, r.error.message]"
     (desk.folder / "p.py").write_text(program)

@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 
@@ -49,6 +50,26 @@ def test_requested_thinking_and_sources_are_on_disk(folders):
     assert '"requestedThinking":"high"' in text
     assert '"thinkingBounds":{"max":"medium"}' in text
     assert records.read(run.id).request.run.sources["thinking"].startswith("request")
+
+
+def test_a_host_that_is_killed_while_it_records_a_launch_leaves_no_half_record(folders):
+    folders.make()
+    records = RunRecords(folders)
+    half, whole = resolved("x"), resolved("y")
+    pid = os.fork()
+    if pid == 0:
+        try:
+            OwnerLock(folders, "o-dies")
+            records.create(whole, owner="o-dies", detached=True)
+            Path.rename = lambda *_: os._exit(0)  # killed between the last byte and the name
+            records.create(half, owner="o-dies", detached=True)
+        finally:
+            os._exit(1)
+    assert os.waitpid(pid, 0)[1] == 0
+    assert records.ids() == [whole.id]
+    assert len(list(folders.runs.iterdir())) == 2
+    assert sweep(folders, 14).records == (whole.id,)
+    assert [entry.name for entry in folders.runs.iterdir()] == [whole.id]
 
 
 def test_a_torn_event_line_is_skipped_and_the_next_one_starts_afresh(folders):
