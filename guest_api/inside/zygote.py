@@ -312,10 +312,14 @@ class _Zygote:
 
             signal.set_wakeup_fd(-1)
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-            inner = self._stage_two(bridge, self._base_bytes + request.memory_bytes, request.cpu_seconds)
+            address_space_bytes = self._base_bytes + program.MEMORY_RESERVE_BYTES + request.memory_bytes
+            inner = self._stage_two(bridge, address_space_bytes, request.cpu_seconds)
+            exhausted = False
             try:
                 program.serve(inner, language_layer=request.language_layer)
-            except MemoryError:  # too little memory even to begin: told with bytes that exist already
+            except MemoryError:
+                exhausted = True
+            if exhausted:  # told with bytes that exist already, once the error has let go of what the program held
                 inner.sendall(OUT_OF_MEMORY_FRAME)
             status = 0
         except BaseException:  # noqa: S110  whatever it was, this process ends here and only the status is left

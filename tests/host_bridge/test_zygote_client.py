@@ -105,6 +105,23 @@ async def test_a_limit_too_small_to_begin_is_a_memory_limit_and_no_crash():
     assert ended == GuestExit(status=0, signal=None)
 
 
+CHAIN = "error = None\nwhile True:\n    new = ValueError('x' * 10000)\n    new.args = (error,)\n    error = new"
+LIST = "rows = []\nwhile True:\n    rows.append([rows])"
+
+
+@pytest.mark.parametrize("source", [CHAIN, LIST])
+async def test_running_out_of_memory_is_told_whatever_the_last_page_was_used_for(source):
+    admission = admission_of(registry_of())
+    told = set()
+    async with open_guest_pool(PLAN, pool_size=0) as pool:
+        for step in range(16):
+            guest = await pool.checkout(GuestLimits(memory_bytes=12 * MIB + step * 300_000))
+            outcome = await run_program(guest, source, None, admission=admission, limits=RunLimits(), run_id="r")
+            await guest.aclose()
+            told.add((outcome.error.kind, outcome.error.limit))
+    assert told == {("limit", "memory")}
+
+
 async def test_the_module_entry_leaves_when_its_host_has_gone():
     """`python -m guest_api.inside FD`, as an installed package is started."""
     ours, theirs = socket.socketpair()
