@@ -1,7 +1,8 @@
-"""The pool of idle, confined guests: checkout, keep the head one hot, refill off the critical path, replace the zygote.
+"""The pool of idle, confined guests: checkout, keep the head one and our own path hot, refill, replace the zygote.
 
 It starts no process itself (`zygote_process.py`) and speaks no program's bridge (`guest_process.py`).
-A checkout takes an idle guest without waiting; beyond the pool, or for other limits, a guest is forked on demand.
+Refills stay off the critical path. A checkout takes an idle guest without waiting; beyond the pool, or for other
+limits, a guest is forked on demand.
 """
 
 import math

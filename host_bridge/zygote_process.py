@@ -119,8 +119,11 @@ class Guest:
             processors.allow(pid, self._processors)
 
     def _keep_apart(self) -> None:
-        here, pid = processors.current_processor(), self.host_pid
-        if here is None or pid is None or here == self._kept_off:
+        here = processors.current_processor()
+        if here is None or here == self._kept_off:
+            return
+        pid = self.host_pid
+        if pid is None:
             return
         if not self._processors:
             self._processors = processors.processors_of(pid)

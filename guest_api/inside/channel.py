@@ -15,7 +15,8 @@ from guest_api import wire
 
 _RECEIVE_BYTES: Final = 64 * 1024
 _FLUSH_ABOVE_BYTES: Final = 4 * 1024
-"""Queued frames are written at the latest when they reach this size, so a flood cannot fill the guest's memory."""
+"""Queued frames are written at the latest when they reach this size: the host begins with a hundred gathered calls
+while the next are made, and a flood cannot fill the guest's memory."""
 _PATIENCE_SECONDS: Final = 0.0002
 """One turn of waiting takes 2 µs; a gap this long means that another process ran."""
 
